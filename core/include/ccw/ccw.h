@@ -1,0 +1,468 @@
+/* ccw.h: the workbench library. Values become a call, a call runs.
+ *
+ *   ccw_library *library;    ccw_library_open("./libscale.so", &library);
+ *   ccw_handler *scale;      ccw_library_handler(library, "Scale", &scale);
+ *   ccw_shape shape;         ccw_shape_make(XLA_FFI_DataType_F32, (int64_t[]){4}, 1, &shape);
+ *   ccw_buffer *x, *y;       ccw_buffer_new(&shape, true, &x);  ccw_buffer_new(&shape, false, &y);
+ *   ccw_call *call;          ccw_call_prepare(scale, &x, 1, &y, 1, NULL, NULL, &call);
+ *   ccw_status status =      ccw_call_run(call);
+ *
+ * Conventions. A function that can fail returns a ccw_status and writes its outputs, which come last and are named
+ * out_x, on success only. Values that are shared (types, buffers, attributes, handlers, libraries) are counted: NAME_new
+ * and its like give a reference, NAME_retain another, NAME_release gives one back and accepts NULL; counting is safe from
+ * any thread. Shapes, scalars and options are plain structs, passed as they are. Text is bytes with a length. Sizes and
+ * positions are 64-bit and counted from 0.
+ */
+#ifndef CCW_H
+#define CCW_H
+
+#include <stdbool.h>
+
+#include "handler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CCW_API __attribute__((visibility("default")))
+
+/* The version of the library, "0.1.0". */
+CCW_API const char *ccw_version(void);
+
+/* Whether C++ exceptions out of handlers are caught. They are, unless there was no C++ compiler when this was built. */
+CCW_API bool ccw_catches_exceptions(void);
+
+/* ==== memory ===========================================================================================================
+ *
+ * All memory of this library comes from one allocator, which a test can replace in order to count or to fail. */
+
+typedef struct ccw_allocator {
+  /* `size` bytes at a multiple of `alignment`, a power of two; zeroed where asked. NULL: there is none. */
+  void *(*allocate)(void *context, size_t size, size_t alignment, bool zeroed);
+  /* Gives back what allocate gave for that size. */
+  void (*release)(void *context, void *memory, size_t size);
+  void *context;
+} ccw_allocator;
+
+typedef struct ccw_memory_use {
+  uint64_t allocations; /* so far */
+  int64_t blocks;       /* live now */
+  int64_t bytes;        /* live now */
+} ccw_memory_use;
+
+/* Puts another allocator in the place of the present one, which is returned. Blocks that are live go to the new one when
+ * they are released: hand them, and everything else, on to the allocator that was there before. Not while other threads
+ * use the library. */
+CCW_API ccw_allocator ccw_memory_replace(ccw_allocator allocator);
+
+/* What is in use, and how many allocations there have been. */
+CCW_API ccw_memory_use ccw_memory_in_use(void);
+
+/* ==== text =============================================================================================================
+ *
+ * Text under construction. Start with {0}. When memory runs out the text is marked as failed and stays as it is. */
+
+typedef struct ccw_text {
+  char *data; /* always ends with a NUL, once anything was added */
+  size_t length;
+  size_t capacity;
+  bool failed;
+} ccw_text;
+
+/* Adds text, as by printf. */
+CCW_API void ccw_text_add(ccw_text *text, const char *format, ...) CCW_PRINTF(2, 3);
+
+/* Adds bytes as they are. */
+CCW_API void ccw_text_add_bytes(ccw_text *text, const char *bytes, size_t length);
+
+/* Adds a double-quoted string as Lua reads it: a backslash before '"' and '\', \n for a newline, \xHH for other control
+ * bytes and for bytes that are not UTF-8. */
+CCW_API void ccw_text_add_quoted(ccw_text *text, const char *bytes, size_t length);
+
+/* The text so far, "" where there is none. */
+CCW_API const char *ccw_text_data(const ccw_text *text);
+
+/* RESOURCE_EXHAUSTED where something could not be added. */
+CCW_API CCW_MUST_USE ccw_status ccw_text_status(const ccw_text *text);
+
+/* Frees the text and makes it empty. */
+CCW_API void ccw_text_free(ccw_text *text);
+
+/* The names nearest to a wanted one, nearest first: start with ccw_near_to, then offer every name there is. */
+enum { CCW_NEAR_MOST = 3, CCW_NEAR_LENGTH = 64 };
+
+typedef struct ccw_near {
+  const char *wanted; /* borrowed */
+  size_t wanted_length;
+  size_t count;
+  struct {
+    char name[CCW_NEAR_LENGTH];
+    size_t distance; /* letters that are wrong */
+  } best[CCW_NEAR_MOST];
+} ccw_near;
+
+CCW_API ccw_near ccw_near_to(const char *wanted, size_t length);
+
+/* Takes note of a name, if it is near: a third of its letters wrong at the most, whatever their case. */
+CCW_API void ccw_near_offer(ccw_near *near, const char *name, size_t length);
+
+/* Adds "; near: a, b", or nothing. */
+CCW_API void ccw_near_print(const ccw_near *near, ccw_text *text);
+
+/* ==== dtype and scalar =================================================================================================
+ *
+ * A dtype is an element type of XLA; the list is CCW_DTYPES in xla_ffi.h. A scalar is a number with its dtype, held in
+ * the widest type of its class so that nothing is lost: an s64 keeps its 64 bits, an f8 is a double. */
+
+typedef XLA_FFI_DataType ccw_dtype;
+
+typedef enum ccw_class {
+  CCW_CLASS_NONE, /* not a dtype */
+  CCW_CLASS_PRED,
+  CCW_CLASS_SIGNED,
+  CCW_CLASS_UNSIGNED,
+  CCW_CLASS_FLOAT,
+  CCW_CLASS_COMPLEX,
+  CCW_CLASS_TOKEN,
+} ccw_class;
+
+typedef struct ccw_scalar {
+  ccw_dtype dtype;
+  union {
+    bool pred;
+    int64_t s;   /* signed */
+    uint64_t u;  /* unsigned */
+    double f;    /* float */
+    double c[2]; /* complex: real, imaginary */
+  } as;
+} ccw_scalar;
+
+/* "f32"; "invalid" for a number that is no dtype. */
+CCW_API const char *ccw_dtype_name(ccw_dtype dtype);
+
+/* The dtype of that name, INVALID where there is none. */
+CCW_API ccw_dtype ccw_dtype_from_name(const char *name, size_t length);
+
+/* Bits of an element in memory, 0 for token and for what is no dtype. */
+CCW_API int ccw_dtype_bits(ccw_dtype dtype);
+
+CCW_API ccw_class ccw_dtype_class(ccw_dtype dtype);
+
+/* Converts to another dtype. Floats round to nearest, ties to even, and overflow as the format says (infinity, NaN or its
+ * largest value). To pred: everything but zero is true.
+ * INVALID_ARGUMENT: a fraction, NaN or an infinity for an integer dtype; an imaginary part for a real one; a token.
+ * OUT_OF_RANGE: a number that an integer dtype does not hold. */
+CCW_API CCW_MUST_USE ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar);
+
+/* Adds the number alone: "0.1", "-3", "true", "(1, -0.0)". The shortest that reads back as the same element. */
+CCW_API void ccw_scalar_print(ccw_scalar scalar, ccw_text *text);
+
+/* ==== shape and type ===================================================================================================
+ *
+ * A shape is the type of an array: a dtype and its extents. It is immutable and copied by value. Rank 0 is a scalar; a
+ * zero extent makes an empty array, which is legal everywhere. Sizes are checked once, when the shape is made, so that
+ * code that holds a shape never has to ask again. A type is a shape or a tuple of types; its text is "f32[2,3]",
+ * "token[]", "(f32[32], (f32[64], f32[128]))". */
+
+enum { CCW_MAX_RANK = 32, CCW_MAX_TUPLE_DEPTH = 32 };
+
+typedef struct ccw_shape {
+  ccw_dtype dtype;
+  int32_t rank;
+  int64_t count;              /* elements: the product of dims, 1 for rank 0 */
+  int64_t bytes;              /* in memory; elements of less than a byte are packed, the last byte padded */
+  int64_t dims[CCW_MAX_RANK]; /* row-major, slowest first */
+} ccw_shape;
+
+/* Makes a shape of `rank` extents, read from `dims` (NULL is fine for rank 0).
+ * INVALID_ARGUMENT: no dtype, a rank too high, an extent below zero, a token with a rank.
+ * OUT_OF_RANGE: the size in bits does not fit in 63 bits. */
+CCW_API CCW_MUST_USE ccw_status ccw_shape_make(
+    ccw_dtype dtype, const int64_t *dims, int32_t rank, ccw_shape *out_shape);
+
+/* The same dtype and extents. */
+CCW_API bool ccw_shape_equal(const ccw_shape *a, const ccw_shape *b);
+
+/* Adds "f32[2,3]". */
+CCW_API void ccw_shape_print(const ccw_shape *shape, ccw_text *text);
+
+typedef struct ccw_type ccw_type;
+
+/* Reads a type. Spaces may stand between its parts.
+ * INVALID_ARGUMENT, OUT_OF_RANGE: the text is none; the message shows where. */
+CCW_API CCW_MUST_USE ccw_status ccw_type_parse(const char *text, size_t length, ccw_type **out_type);
+
+/* The type of an array. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_type_of_shape(const ccw_shape *shape, ccw_type **out_type);
+
+CCW_API ccw_type *ccw_type_retain(ccw_type *type);
+CCW_API void ccw_type_release(ccw_type *type);
+
+/* The shape of an array type, borrowed; NULL for a tuple. */
+CCW_API const ccw_shape *ccw_type_shape(const ccw_type *type);
+
+/* Elements of a tuple, 0 for an array. */
+CCW_API int64_t ccw_type_size(const ccw_type *type);
+
+/* Element `i` of a tuple, borrowed. */
+CCW_API ccw_type *ccw_type_element(const ccw_type *type, int64_t i);
+
+/* Adds the type's text, which ccw_type_parse reads back. */
+CCW_API void ccw_type_print(const ccw_type *type, ccw_text *text);
+
+/* ==== buffer ===========================================================================================================
+ *
+ * An array in memory, dense and row-major. Its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU may
+ * expect, unless it is a view into another buffer. */
+
+enum { CCW_BUFFER_ALIGNMENT = 64 };
+
+typedef struct ccw_buffer ccw_buffer;
+
+/* A buffer of that shape, zeroed or with arbitrary content. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_new(const ccw_shape *shape, bool zeroed, ccw_buffer **out_buffer);
+
+/* Makes a buffer of memory that is somebody else's. At a multiple of 64 bytes it is used in place, and
+ * release(context, memory) is called when it is no longer needed; elsewhere it is copied, released at once, and
+ * *out_copied says so. `release` may be NULL. RESOURCE_EXHAUSTED, and then nothing was released. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory,
+    void (*release)(void *context, void *memory), void *context, bool *out_copied, ccw_buffer **out_buffer);
+
+/* A buffer over the elements of `buffer` from `first` on, in a shape of the same dtype. It shares the memory and keeps it
+ * alive. INVALID_ARGUMENT: another dtype. OUT_OF_RANGE: it would pass the end. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_view(
+    ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view);
+
+CCW_API ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer);
+CCW_API void ccw_buffer_release(ccw_buffer *buffer);
+
+CCW_API const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer);
+
+/* The first element's memory; NULL for a token, and for a view that starts inside a byte. */
+CCW_API void *ccw_buffer_data(const ccw_buffer *buffer);
+
+/* Element `i`, counted row-major; the caller keeps i within the count. A pred is true for every byte but 0. */
+CCW_API ccw_scalar ccw_buffer_get(const ccw_buffer *buffer, int64_t i);
+
+/* Writes element `i`, converted as by ccw_scalar_convert, whose errors it returns. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_set(ccw_buffer *buffer, int64_t i, ccw_scalar scalar);
+
+/* Writes every element. Errors of ccw_scalar_convert. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_fill(ccw_buffer *buffer, ccw_scalar scalar);
+
+/* Element k becomes k or, with a dim of 0 or more, its position in that dim.
+ * INVALID_ARGUMENT: no such dim. OUT_OF_RANGE: the dtype does not hold the numbers. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_iota(ccw_buffer *buffer, int32_t dim);
+
+/* Element k becomes a number drawn from `seed` and k alone: floats uniform in [low, high) and then rounded, integers and
+ * pred in low .. high inclusive. INVALID_ARGUMENT: low above high, or bounds that the dtype does not hold. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, double low, double high);
+
+/* A new buffer with every element converted. Errors of ccw_scalar_convert, with the element's position in front. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_cast(const ccw_buffer *buffer, ccw_dtype dtype, ccw_buffer **out_buffer);
+
+/* Copies all elements between buffers of one dtype and count. INVALID_ARGUMENT: they differ. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
+
+/* DATA_LOSS: a pred that is neither 0 nor 1, with its position. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_check(const ccw_buffer *buffer);
+
+typedef struct ccw_summary {
+  int64_t numbers; /* elements that are not NaN */
+  int64_t nans;
+  double min, max, mean; /* over the numbers; NaN where there are none. Not for complex: NaN */
+} ccw_summary;
+
+/* What a person wants to know of an array too long to print. */
+CCW_API ccw_summary ccw_buffer_summarize(const ccw_buffer *buffer);
+
+/* ==== attributes =======================================================================================================
+ *
+ * A dictionary of a call, sorted by name at every level, copied when it is built and then immutable. It holds what XLA's
+ * runtime can hand to a handler: scalars of pred, s8 to s64, u8 to u64, f32 and f64; arrays of those but pred; strings of
+ * any bytes; dictionaries. */
+
+typedef struct ccw_attributes ccw_attributes;
+typedef struct ccw_attributes_builder ccw_attributes_builder;
+
+/* Starts a dictionary. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_begin(ccw_attributes_builder **out_builder);
+
+/* Adds an attribute; names and contents are copied. INVALID_ARGUMENT: a dtype that no attribute has. */
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_add_scalar(
+    ccw_attributes_builder *builder, const char *name, size_t name_length, ccw_scalar scalar);
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_add_array(ccw_attributes_builder *builder, const char *name,
+    size_t name_length, ccw_dtype dtype, const void *elements, int64_t count);
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_add_string(
+    ccw_attributes_builder *builder, const char *name, size_t name_length, const char *bytes, size_t length);
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_add_dictionary(
+    ccw_attributes_builder *builder, const char *name, size_t name_length, const ccw_attributes *dictionary);
+
+/* Sorts and freezes. The builder is gone afterwards, in every case. INVALID_ARGUMENT: a name that came twice. */
+CCW_API CCW_MUST_USE ccw_status ccw_attributes_finish(ccw_attributes_builder *builder, ccw_attributes **out_attributes);
+
+/* Throws away a builder that is not wanted any more; NULL is fine. */
+CCW_API void ccw_attributes_discard(ccw_attributes_builder *builder);
+
+CCW_API ccw_attributes *ccw_attributes_retain(ccw_attributes *attributes);
+CCW_API void ccw_attributes_release(ccw_attributes *attributes);
+
+/* The dictionary as a handler sees it, borrowed. NULL gives an empty one. */
+CCW_API const XLA_FFI_Attrs *ccw_attributes_abi(const ccw_attributes *attributes);
+
+/* Adds "{eps = f32(1e-05), mode = "fast", n = 3}". Plain numbers are s64 (3) and f64 (1.5). */
+CCW_API void ccw_attributes_print(const XLA_FFI_Attrs *attributes, ccw_text *text);
+
+/* ==== comparison ======================================================================================================*/
+
+typedef struct ccw_comparison {
+  bool close;     /* |a - b| <= atol + rtol * |b|, or within max_ulp; else equal */
+  bool bitwise;   /* equal means equal bits: -0.0 is not 0.0, a NaN equals the same NaN */
+  bool equal_nan; /* a NaN equals a NaN */
+  double rtol, atol;
+  int64_t max_ulp; /* close also where the two are at most that many representable numbers apart; 0: not asked */
+} ccw_comparison;
+
+typedef struct ccw_difference {
+  bool dtype, shape; /* these differ, and nothing further was looked at */
+  int64_t count;     /* elements that differ */
+  int64_t first;     /* the first of them, row-major, -1 where there is none */
+  int64_t worst;     /* the one furthest apart; a NaN is further than any number */
+  double distance;   /* of the worst: |a - b| */
+  double relative;   /* of the worst: |a - b| / |b| */
+} ccw_difference;
+
+/* Compares two buffers element by element. RESOURCE_EXHAUSTED never: nothing is allocated. */
+CCW_API ccw_difference ccw_buffer_compare(const ccw_buffer *a, const ccw_buffer *b, const ccw_comparison *comparison);
+
+/* ==== handler, library, registry =======================================================================================
+ *
+ * A handler is the functions of one custom call by stage, with what they say of themselves: the API version that they were
+ * built for and their traits. It comes out of a library, or out of a bundle of pointers. */
+
+typedef struct ccw_handler ccw_handler;
+typedef struct ccw_library ccw_library;
+
+/* Makes a handler of function pointers and asks its execute function (and instantiate, for the type of its state) for
+ * metadata, as XLA does when a handler is registered. `library`, or NULL, is kept loaded as long as the handler lives.
+ * INVALID_ARGUMENT: no execute function, no answer to the question, or a version that is not spoken here.
+ * Other codes: what the function answered. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle,
+    XLA_FFI_Handler_Traits traits, ccw_library *library, ccw_handler **out_handler);
+
+CCW_API ccw_handler *ccw_handler_retain(ccw_handler *handler);
+CCW_API void ccw_handler_release(ccw_handler *handler);
+
+typedef struct ccw_handler_info {
+  const char *name;    /* borrowed from the handler */
+  const char *library; /* the library's path, "" where there is none; borrowed */
+  XLA_FFI_Handler_Bundle bundle;
+  XLA_FFI_Handler_Traits traits;
+  int major, minor;   /* API version that it claims */
+  int64_t state_type; /* type id of the state that instantiate makes, else 0 */
+} ccw_handler_info;
+
+CCW_API ccw_handler_info ccw_handler_describe(const ccw_handler *handler);
+
+/* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
+ * dynamic linker finds it. All symbols are bound at once, and kept to the library.
+ * NOT_FOUND: no such file. INVALID_ARGUMENT: not a shared library. FAILED_PRECONDITION: a library that it needs, or a
+ * symbol, is missing; the message names it. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_open(const char *path, ccw_library **out_library);
+
+/* Loads a Python extension module and takes the handlers out of its capsules; calls none. `module` is "klujax_cpp" or a
+ * path that ends in .so. It is sought in the folders of `path` (may be NULL; `path_size` of them), in PYTHONPATH and in
+ * the site-packages of VIRTUAL_ENV.
+ * UNAVAILABLE: there is no libpython to load it into. NOT_FOUND: no such module. FAILED_PRECONDITION: it cannot be
+ * imported, with Python's own message. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_open_python(
+    const char *module, const char *const *path, size_t path_size, ccw_library **out_library);
+
+CCW_API ccw_library *ccw_library_retain(ccw_library *library);
+CCW_API void ccw_library_release(ccw_library *library);
+
+/* The path that the library was loaded from, or the module's file; borrowed. */
+CCW_API const char *ccw_library_path(const ccw_library *library);
+
+/* The handler of that name: an exported function, or a capsule of a Python module.
+ * NOT_FOUND, with names that are near. INVALID_ARGUMENT: not a function; errors of ccw_handler_new. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handler **out_handler);
+
+/* A callback for names; returns false to stop. */
+typedef bool ccw_name_visitor(void *context, const char *name);
+
+/* Visits the names that could be handlers: exported functions, or the capsules of a Python module. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_names(const ccw_library *library, ccw_name_visitor *visit, void *context);
+
+/* The same for the file of a shared library, which is read and not loaded, so that none of its code runs.
+ * NOT_FOUND, INVALID_ARGUMENT: as ccw_library_open. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_file_names(const char *path, ccw_name_visitor *visit, void *context);
+
+/* What the library registered by itself while it was loaded, one line each, "scale on Host", and what it tried to and
+ * was refused; "" for most. Borrowed. */
+CCW_API const char *ccw_library_registered(const ccw_library *library);
+CCW_API const char *ccw_library_refused(const ccw_library *library);
+
+/* Registers a handler under a name for a platform. Platform names are canonical: lower case, "cpu" is "host", "gpu" is
+ * "cuda", "oneapi" is "sycl". The same handler again is fine; another one under a taken name is refused unless `replace`.
+ * INVALID_ARGUMENT: a name that is taken by another handler, or empty; an empty platform. */
+CCW_API CCW_MUST_USE ccw_status ccw_registry_add(const char *name, size_t name_length, const char *platform,
+    size_t platform_length, ccw_handler *handler, bool replace);
+
+/* Looks a handler up and gives a reference to it.
+ * NOT_FOUND: the message says on which platforms the name is registered, and names that are near. */
+CCW_API CCW_MUST_USE ccw_status ccw_registry_find(
+    const char *name, size_t name_length, const char *platform, size_t platform_length, ccw_handler **out_handler);
+
+/* Registration number `i` in the order of names and platforms: adds the name and the canonical platform to texts and gives a
+ * reference to the handler. False past the end, and then nothing is given. */
+CCW_API bool ccw_registry_at(size_t i, ccw_text *out_name, ccw_text *out_platform, ccw_handler **out_handler);
+
+/* ==== call =============================================================================================================
+ *
+ * A call that is built once and run many times: handler, operands, results and attributes, in a frame that is built and
+ * frozen before the first run. Running it allocates nothing. It holds its buffers, so that they may be released. */
+
+typedef struct ccw_call ccw_call;
+
+typedef struct ccw_alias {
+  int64_t result;
+  int64_t operand;
+} ccw_alias;
+
+typedef struct ccw_call_options {
+  const char *name;         /* what messages call it; NULL: the handler's name */
+  const ccw_alias *aliases; /* results that may share the memory of an operand */
+  int64_t alias_count;
+  int64_t run_id;
+  int32_t device_ordinal; /* -1: unknown */
+  bool strict;            /* check results after the call, see ccw_buffer_check */
+} ccw_call_options;
+
+/* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all default, device_ordinal -1).
+ * An aliased result is either the operand's own buffer, which is then overwritten, or another buffer of its shape: then
+ * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
+ * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
+ * or result without a declared alias, an alias that names none or whose shapes differ: all in one message. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands,
+    int64_t operand_count, ccw_buffer *const *results, int64_t result_count, ccw_attributes *attributes,
+    const ccw_call_options *options, ccw_call **out_call);
+
+/* Runs it. A failure of the handler keeps its code and text; the name and the stage stand in front of the text.
+ * UNKNOWN: also a C++ exception out of the handler, with its text. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
+
+/* What messages call it. Borrowed. */
+CCW_API const char *ccw_call_name(const ccw_call *call);
+
+/* Adds the frame field by field, as memory, in the form in which the handler gets it. */
+CCW_API void ccw_call_explain(const ccw_call *call, ccw_text *text);
+
+/* Frees it. NULL is fine. Not while it runs. */
+CCW_API void ccw_call_free(ccw_call *call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

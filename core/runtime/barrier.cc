@@ -1,0 +1,20 @@
+// The only C++ in core: C cannot catch what a handler written in C++ throws.
+#include <cxxabi.h>
+
+#include <exception>
+
+#include "runtime/barrier.h"
+#include "runtime/error.h"
+
+extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *handler, XLA_FFI_CallFrame *frame)
+{
+  try {
+    return handler(frame);
+  } catch (const abi::__forced_unwind &) {
+    throw;  // the thread is being cancelled
+  } catch (const std::exception &exception) {
+    return ccw_error_new(XLA_FFI_Error_Code_UNKNOWN, "C++ exception: ", exception.what());
+  } catch (...) {
+    return ccw_error_new(XLA_FFI_Error_Code_UNKNOWN, "C++ exception of a type that has no text", "");
+  }
+}

@@ -1,0 +1,108 @@
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "runtime/api.h"
+#include "runtime/barrier.h"
+#include "runtime/error.h"
+
+struct ccw_handler {
+  ccw_count count;
+  size_t size;
+  ccw_library *library;
+  XLA_FFI_Handler_Bundle bundle;
+  XLA_FFI_Handler_Traits traits;
+  int major, minor;
+  int64_t state_type;
+  char name[];
+};
+
+/* Asks a function for its metadata with a frame that holds nothing else. */
+static ccw_status ask(XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
+{
+  XLA_FFI_Metadata metadata = {
+      .struct_size = XLA_FFI_Metadata_STRUCT_SIZE, .api_version = {.struct_size = XLA_FFI_Api_Version_STRUCT_SIZE}};
+  XLA_FFI_Metadata_Extension extension = {
+      {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, NULL}, &metadata};
+  XLA_FFI_CallFrame frame = {.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE,
+      .extension_start = &extension.extension_base,
+      .api = ccw_api(),
+      .stage = XLA_FFI_ExecutionStage_EXECUTE, /* also for the others: it is no call */
+      .args = {.struct_size = XLA_FFI_Args_STRUCT_SIZE},
+      .rets = {.struct_size = XLA_FFI_Rets_STRUCT_SIZE},
+      .attrs = *ccw_attributes_abi(NULL)};
+  CCW_TRY(ccw_status_of_error(ccw_barrier_call(function, &frame)));
+  *out_metadata = metadata;
+  return ccw_ok();
+}
+
+/* XLA accepts what is not newer than itself, and never 0.0, which is what a function leaves that does not answer. */
+static ccw_status check_version(int major, int minor)
+{
+  if (major == 0 && minor == 0)
+    return ccw_invalid("it did not answer the metadata query: not an FFI handler, or one that XLA would refuse too");
+  bool newer = major > XLA_FFI_API_MAJOR || (major == XLA_FFI_API_MAJOR && minor > XLA_FFI_API_MINOR);
+  if (major < 0 || minor < 0 || newer)
+    return ccw_invalid("it was built for FFI API %d.%d; this is %d.%d, which runs handlers of 0.1 to %d.%d", major,
+        minor, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
+  return ccw_ok();
+}
+
+static ccw_status describe(const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Metadata *out_metadata)
+{
+  if (!bundle->execute) return ccw_invalid("a handler needs an execute function");
+  XLA_FFI_Metadata metadata, instantiate = {.struct_size = 0};
+  CCW_TRY(ask(bundle->execute, &metadata));
+  CCW_TRY(check_version(metadata.api_version.major_version, metadata.api_version.minor_version));
+  if (bundle->instantiate) CCW_TRY(ask(bundle->instantiate, &instantiate));
+  metadata.state_type_id = instantiate.state_type_id;
+  *out_metadata = metadata;
+  return ccw_ok();
+}
+
+ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Handler_Traits traits,
+    ccw_library *library, ccw_handler **out_handler)
+{
+  XLA_FFI_Metadata metadata;
+  ccw_status status = describe(bundle, &metadata);
+  if (status.code) return ccw_status_in(status, name);
+
+  size_t length = strlen(name), size = sizeof(ccw_handler) + length + 1;
+  ccw_handler *handler = ccw_allocate(size);
+  if (!handler) return ccw_no_memory(size);
+  *handler = (ccw_handler){.count = 1,
+      .size = size,
+      .library = library ? ccw_library_retain(library) : NULL,
+      .bundle = *bundle,
+      .traits = traits | metadata.traits,
+      .major = metadata.api_version.major_version,
+      .minor = metadata.api_version.minor_version,
+      .state_type = metadata.state_type_id.type_id};
+  memcpy(handler->name, name, length + 1);
+  *out_handler = handler;
+  return ccw_ok();
+}
+
+ccw_handler *ccw_handler_retain(ccw_handler *handler)
+{
+  ccw_count_up(&handler->count);
+  return handler;
+}
+
+void ccw_handler_release(ccw_handler *handler)
+{
+  if (!handler || !ccw_count_down(&handler->count)) return;
+  ccw_library_release(handler->library);
+  ccw_release(handler, handler->size);
+}
+
+ccw_handler_info ccw_handler_describe(const ccw_handler *handler)
+{
+  return (ccw_handler_info){.name = handler->name,
+      .library = handler->library ? ccw_library_path(handler->library) : "",
+      .bundle = handler->bundle,
+      .traits = handler->traits,
+      .major = handler->major,
+      .minor = handler->minor,
+      .state_type = handler->state_type};
+}

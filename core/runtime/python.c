@@ -1,0 +1,466 @@
+#include "runtime/python.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+/* ---- libpython ----------------------------------------------------------------------------------------------------- */
+
+typedef struct _object PyObject; /* Python's own name for it */
+
+/* What is used of Python's C API: X(result, name, parameters). */
+#define PYTHON_SYMBOLS(X)                                              \
+  X(int, Py_IsInitialized, (void))                                     \
+  X(void, Py_InitializeEx, (int))                                      \
+  X(const char *, Py_GetVersion, (void))                               \
+  X(wchar_t *, Py_DecodeLocale, (const char *, size_t *))              \
+  X(void *, PyEval_SaveThread, (void))                                 \
+  X(int, PyGILState_Ensure, (void))                                    \
+  X(void, PyGILState_Release, (int))                                   \
+  X(PyObject *, Py_CompileString, (const char *, const char *, int))   \
+  X(PyObject *, PyEval_EvalCode, (PyObject *, PyObject *, PyObject *)) \
+  X(PyObject *, PyEval_GetBuiltins, (void))                            \
+  X(PyObject *, PyDict_New, (void))                                    \
+  X(PyObject *, PyDict_GetItemString, (PyObject *, const char *))      \
+  X(int, PyDict_SetItemString, (PyObject *, const char *, PyObject *)) \
+  X(PyObject *, PyList_New, (ssize_t))                                 \
+  X(int, PyList_Append, (PyObject *, PyObject *))                      \
+  X(ssize_t, PyList_Size, (PyObject *))                                \
+  X(PyObject *, PyList_GetItem, (PyObject *, ssize_t))                 \
+  X(PyObject *, PyTuple_GetItem, (PyObject *, ssize_t))                \
+  X(PyObject *, PyUnicode_FromString, (const char *))                  \
+  X(const char *, PyUnicode_AsUTF8AndSize, (PyObject *, ssize_t *))    \
+  X(const char *, PyCapsule_GetName, (PyObject *))                     \
+  X(void *, PyCapsule_GetPointer, (PyObject *, const char *))          \
+  X(void, PyErr_Clear, (void))                                         \
+  X(void, Py_DecRef, (PyObject *))
+
+static struct {
+#define MEMBER(result, name, parameters) result(*name) parameters;
+  PYTHON_SYMBOLS(MEMBER)
+#undef MEMBER
+} py;
+
+enum { OLDEST_MINOR = 9, NEWEST_MINOR = 16 };
+
+static void *open_library(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL); }
+
+/* Extension modules do not link to libpython: they expect its symbols to be there, so that it is opened globally. */
+static void *open_version(const char *folder, int minor)
+{
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s%slibpython3.%d.so.1.0", folder, *folder ? "/" : "", minor);
+  return open_library(path);
+}
+
+/* Goes up to the folder that holds this one; false at the top. */
+static bool parent(char *path)
+{
+  char *slash = strrchr(path, '/');
+  if (!slash || slash == path) return false;
+  *slash = '\0';
+  return true;
+}
+
+/* The libpython of a virtual environment is beside the interpreter that its python links to. */
+static void *open_of_environment(const char *environment)
+{
+  for (int minor = NEWEST_MINOR; minor >= OLDEST_MINOR; --minor) {
+    char path[PATH_MAX], interpreter[PATH_MAX];
+    snprintf(path, sizeof path, "%s/bin/python3.%d", environment, minor);
+    if (access(path, X_OK) != 0) {
+      snprintf(path, sizeof path, "%s/lib/python3.%d", environment, minor);
+      if (access(path, R_OK) != 0) continue;
+      snprintf(path, sizeof path, "%s/bin/python3", environment);
+    }
+    if (!realpath(path, interpreter) || !parent(interpreter) || !parent(interpreter)) continue;
+    strcat(interpreter, "/lib"); /* shorter than what was cut off */
+    void *library = open_version(interpreter, minor);
+    return library ? library : open_version("", minor);
+  }
+  return NULL;
+}
+
+static void *find_libpython(void)
+{
+  const char *named = getenv("CCW_LIBPYTHON"), *environment = getenv("VIRTUAL_ENV");
+  if (named && *named) return open_library(named);
+  void *library = dlsym(RTLD_DEFAULT, "Py_InitializeEx") ? dlopen(NULL, RTLD_NOW) : NULL; /* this may be Python */
+  if (!library && environment && *environment) library = open_of_environment(environment);
+  for (int minor = NEWEST_MINOR; !library && minor >= OLDEST_MINOR; --minor) library = open_version("", minor);
+  return library;
+}
+
+static ccw_status load_symbols(void *library)
+{
+#define LOAD(result, name, parameters)                                                                      \
+  {                                                                                                         \
+    void *symbol = dlsym(library, #name);                                                                   \
+    if (!symbol) return ccw_unavailable("libpython has no %s: it is older than 3.%d", #name, OLDEST_MINOR); \
+    memcpy(&py.name, &symbol, sizeof symbol);                                                               \
+  }
+  PYTHON_SYMBOLS(LOAD)
+#undef LOAD
+  return ccw_ok();
+}
+
+/* Modules come from the interpreter that belongs to this libpython. Left alone, Python would take the first python3 on
+ * PATH for it. */
+static void name_interpreter(void *library)
+{
+  Dl_info about;
+  char folder[PATH_MAX], path[PATH_MAX + 32];
+  void *symbol = dlsym(library, "Py_SetProgramName");
+  void (*set_program_name)(const wchar_t *);
+  memcpy(&set_program_name, &symbol, sizeof symbol);
+  int minor = 0;
+  if (!symbol || sscanf(py.Py_GetVersion(), "3.%d", &minor) != 1) return;
+  if (!dladdr(dlsym(library, "Py_InitializeEx"), &about) || !realpath(about.dli_fname, folder)) return;
+  while (parent(folder)) {
+    snprintf(path, sizeof path, "%s/bin/python3.%d", folder, minor);
+    if (access(path, X_OK) != 0) continue;
+    wchar_t *wide = py.Py_DecodeLocale(path, NULL);
+    if (wide) set_program_name(wide); /* kept by Python, for ever */
+    return;
+  }
+}
+
+/* Callers hold the lock. */
+static ccw_status start_python(void)
+{
+  static bool running;
+  if (running) return ccw_ok();
+  void *library = find_libpython();
+  if (!library)
+    return ccw_unavailable("Python modules need a libpython, and there is none: install one (on Debian 12 the package "
+                           "libpython3.11), or name its file in CCW_LIBPYTHON");
+  CCW_TRY(load_symbols(library));
+  if (!py.Py_IsInitialized()) {
+    name_interpreter(library);
+    py.Py_InitializeEx(0); /* 0: signals stay ours */
+    py.PyEval_SaveThread();
+  }
+  running = true;
+  return ccw_ok();
+}
+
+/* ---- what runs inside Python --------------------------------------------------------------------------------------- */
+
+/* Reads `module` and `path`; leaves `file`, `handlers` (a list of name, stage, capsule) and `error`, `missing`. */
+static const char collect_code[] =
+    "import importlib, importlib.util, os, re, sys\n"
+    "STAGES = {'instantiate', 'prepare', 'initialize', 'execute', 'record'}\n"
+    "NO_PARAMETERS = re.compile(r'(def )?\\w+\\(\\) *-> "
+    "*([\\w.]*\\.)?(capsule|CapsuleType|PyCapsule|dict|Dict)(\\[.*\\])?:?\\s*$')\n"
+    "file, handlers, error, missing = '', [], None, False\n"
+    "def is_capsule(x): return type(x).__name__ == 'PyCapsule'\n"
+    "def is_bundle(x): return isinstance(x, dict) and 'execute' in x and all(k in STAGES and is_capsule(v) for k, v in "
+    "x.items())\n"
+    "def take(name, x, depth=0):\n"
+    "    if is_capsule(x): handlers.append((name, 'execute', x))\n"
+    "    elif is_bundle(x): handlers.extend((name, stage, capsule) for stage, capsule in x.items())\n"
+    "    elif isinstance(x, dict) and depth < 3:\n"
+    "        for key, value in x.items():\n"
+    "            if isinstance(key, str): take(key, value, depth + 1)\n"
+    "def signature(f):\n"
+    "    nanobind = getattr(f, '__nb_signature__', None)\n"
+    "    text = nanobind[0][0] if nanobind and len(nanobind) == 1 else getattr(f, '__doc__', None) or ''\n"
+    "    return text.strip().split('\\n')[0] if isinstance(text, str) else ''\n"
+    "def load(name):\n"
+    "    if not name.endswith('.so'): return importlib.import_module(name)\n"
+    "    plain = os.path.basename(name).split('.')[0]\n"
+    "    spec = importlib.util.spec_from_file_location(plain, name)\n"
+    "    loaded = importlib.util.module_from_spec(spec)\n"
+    "    spec.loader.exec_module(loaded)\n"
+    "    return loaded\n"
+    "def named(name):\n"
+    "    x = getattr(loaded, name, None)\n"
+    "    if callable(x) and not isinstance(x, type): x = x()\n"
+    "    before = len(handlers)\n"
+    "    if is_capsule(x) or is_bundle(x): take(name, x)\n"
+    "    return len(handlers) > before\n"
+    "sys.path[:0] = [folder for folder in path if folder not in sys.path]\n"
+    "importlib.invalidate_caches()\n"
+    "try:\n"
+    "    loaded = load(module)\n"
+    "    file = getattr(loaded, '__file__', None) or module\n"
+    "    for name in dir(loaded):\n"
+    "        if name.startswith('__'): continue\n"
+    "        x = getattr(loaded, name, None)\n"
+    "        if callable(x) and not isinstance(x, type) and NO_PARAMETERS.match(signature(x)):\n"
+    "            try: x = x()\n"
+    "            except Exception: continue\n"
+    "        take(name, x)\n"
+    "except BaseException as e:\n"
+    "    error = type(e).__name__ + ': ' + str(e)\n"
+    "    missing = 'yes' if isinstance(e, ModuleNotFoundError) and e.name and (module + '.').startswith(e.name + '.') "
+    "else ''\n";
+
+/* Reads `wanted`; adds to `handlers` what the module has under that name. */
+static const char named_code[] = "error = None\n"
+                                 "try: found = 'yes' if named(wanted) else ''\n"
+                                 "except BaseException as e: error = type(e).__name__ + ': ' + str(e)\n";
+
+/* ---- modules ------------------------------------------------------------------------------------------------------- */
+
+/* A capsule that could be a handler, or why it is none. */
+typedef struct target {
+  const char *name; /* borrowed from Python, which keeps the list */
+  const char *stage;
+  XLA_FFI_Handler *function;
+  const char *fault;
+} target;
+
+struct ccw_python {
+  PyObject *globals; /* where the code above has run */
+  ccw_text file;
+  target *targets;
+  size_t count, room;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A string in the globals; NULL where it is none. */
+static const char *text_of(const ccw_python *module, const char *name)
+{
+  PyObject *object = py.PyDict_GetItemString(module->globals, name);
+  const char *text = object ? py.PyUnicode_AsUTF8AndSize(object, NULL) : NULL;
+  if (!text) py.PyErr_Clear();
+  return text;
+}
+
+static bool set_text(ccw_python *module, const char *name, const char *text)
+{
+  PyObject *object = py.PyUnicode_FromString(text);
+  if (!object) {
+    py.PyErr_Clear();
+    return false;
+  }
+  int failed = py.PyDict_SetItemString(module->globals, name, object);
+  py.Py_DecRef(object);
+  return failed == 0;
+}
+
+static ccw_status run_code(ccw_python *module, const char *code)
+{
+  enum { FILE_INPUT = 257 }; /* Py_file_input, the same in every version */
+  PyObject *compiled = py.Py_CompileString(code, "<ccw>", FILE_INPUT);
+  PyObject *result = compiled ? py.PyEval_EvalCode(compiled, module->globals, module->globals) : NULL;
+  if (compiled) py.Py_DecRef(compiled);
+  if (result) py.Py_DecRef(result);
+  py.PyErr_Clear();
+  return result ? ccw_ok() : ccw_internal("Python could not run ccw's own code");
+}
+
+/* An address in memory that may be executed. */
+static bool is_executable(const void *address)
+{
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (!maps) return true; /* nothing to say against it */
+  bool found = false;
+  char line[PATH_MAX + 128];
+  while (!found && fgets(line, sizeof line, maps)) {
+    unsigned long start, end;
+    char flags[8];
+    found = sscanf(line, "%lx-%lx %7s", &start, &end, flags) == 3 && flags[2] == 'x' && (uintptr_t)address >= start &&
+            (uintptr_t)address < end;
+  }
+  fclose(maps);
+  return found;
+}
+
+static target read_capsule(const char *name, const char *stage, PyObject *capsule)
+{
+  target t = {.name = name, .stage = stage};
+  const char *capsule_name = py.PyCapsule_GetName(capsule);
+  if (capsule_name && strcmp(capsule_name, "xla._CUSTOM_CALL_TARGET") != 0) {
+    t.fault = "its capsule is named otherwise than a handler's, whose name is NULL or xla._CUSTOM_CALL_TARGET";
+    return t;
+  }
+  void *pointer = py.PyCapsule_GetPointer(capsule, capsule_name);
+  py.PyErr_Clear();
+  if (is_executable(pointer))
+    memcpy(&t.function, &pointer, sizeof pointer);
+  else
+    t.fault = "its capsule does not point to code";
+  return t;
+}
+
+static ccw_status add_target(ccw_python *module, target t)
+{
+  if (module->count == module->room) {
+    size_t room = module->room ? 2 * module->room : 32;
+    target *grown = ccw_reallocate(module->targets, module->room * sizeof *grown, room * sizeof *grown);
+    if (!grown) return ccw_no_memory(room * sizeof *grown);
+    module->targets = grown;
+    module->room = room;
+  }
+  module->targets[module->count++] = t;
+  return ccw_ok();
+}
+
+/* Takes the capsules of `handlers` from number `first` on. */
+static ccw_status take_targets(ccw_python *module, size_t first)
+{
+  PyObject *list = py.PyDict_GetItemString(module->globals, "handlers");
+  for (ssize_t i = (ssize_t)first; i < py.PyList_Size(list); ++i) {
+    PyObject *item = py.PyList_GetItem(list, i);
+    const char *name = py.PyUnicode_AsUTF8AndSize(py.PyTuple_GetItem(item, 0), NULL);
+    const char *stage = py.PyUnicode_AsUTF8AndSize(py.PyTuple_GetItem(item, 1), NULL);
+    if (name && stage) CCW_TRY(add_target(module, read_capsule(name, stage, py.PyTuple_GetItem(item, 2))));
+    py.PyErr_Clear();
+  }
+  return ccw_ok();
+}
+
+/* sys.path in front: the caller's folders, then those of the environment. */
+static bool add_folder(PyObject *list, const char *folder, size_t length)
+{
+  char path[PATH_MAX];
+  if (length == 0 || length >= sizeof path) return true;
+  memcpy(path, folder, length);
+  path[length] = '\0';
+  PyObject *object = py.PyUnicode_FromString(path);
+  if (!object) return false;
+  int failed = py.PyList_Append(list, object);
+  py.Py_DecRef(object);
+  return failed == 0;
+}
+
+static bool set_path(ccw_python *module, const char *const *path, size_t path_size)
+{
+  PyObject *list = py.PyList_New(0);
+  if (!list) return false;
+  bool good = true;
+  for (size_t i = 0; i < path_size; ++i) good = good && add_folder(list, path[i], strlen(path[i]));
+  const char *environment = getenv("VIRTUAL_ENV"); /* PYTHONPATH is read by Python itself */
+  if (environment && *environment) {
+    int minor = 0;
+    char folder[PATH_MAX];
+    sscanf(py.Py_GetVersion(), "3.%d", &minor);
+    int length = snprintf(folder, sizeof folder, "%s/lib/python3.%d/site-packages", environment, minor);
+    good = good && add_folder(list, folder, (size_t)length);
+  }
+  good = good && py.PyDict_SetItemString(module->globals, "path", list) == 0;
+  py.Py_DecRef(list);
+  return good;
+}
+
+/* The GIL is held. */
+static ccw_status import(ccw_python *module, const char *name, const char *const *path, size_t path_size)
+{
+  module->globals = py.PyDict_New();
+  if (!module->globals || py.PyDict_SetItemString(module->globals, "__builtins__", py.PyEval_GetBuiltins()) != 0 ||
+      !set_text(module, "module", name) || !set_path(module, path, path_size)) {
+    py.PyErr_Clear();
+    return ccw_invalid("Python takes no module name or path of this kind: %s", name);
+  }
+  CCW_TRY(run_code(module, collect_code));
+  const char *error = text_of(module, "error"), *missing = text_of(module, "missing");
+  if (error && missing && *missing)
+    return ccw_not_found(
+        "Python %.*s finds no module '%s': %s", (int)strcspn(py.Py_GetVersion(), " "), py.Py_GetVersion(), name, error);
+  if (error)
+    return ccw_failed_precondition(
+        "Python %.*s cannot import '%s': %s", (int)strcspn(py.Py_GetVersion(), " "), py.Py_GetVersion(), name, error);
+  const char *file = text_of(module, "file");
+  ccw_text_add(&module->file, "%s", file ? file : name);
+  CCW_TRY(ccw_text_status(&module->file));
+  return take_targets(module, 0);
+}
+
+ccw_status ccw_python_import(const char *module, const char *const *path, size_t path_size, ccw_python **out_module)
+{
+  pthread_mutex_lock(&lock);
+  ccw_status status = start_python();
+  pthread_mutex_unlock(&lock);
+  CCW_TRY(status);
+  ccw_python *imported = ccw_allocate(sizeof *imported);
+  if (!imported) return ccw_no_memory(sizeof *imported);
+  *imported = (ccw_python){.globals = NULL};
+  int state = py.PyGILState_Ensure();
+  status = import(imported, module, path, path_size);
+  py.PyGILState_Release(state);
+  if (status.code)
+    ccw_python_free(imported);
+  else
+    *out_module = imported;
+  return status;
+}
+
+void ccw_python_free(ccw_python *module)
+{
+  if (!module) return;
+  if (module->globals) {
+    int state = py.PyGILState_Ensure();
+    py.Py_DecRef(module->globals);
+    py.PyGILState_Release(state);
+  }
+  ccw_text_free(&module->file);
+  ccw_release(module->targets, module->room * sizeof *module->targets);
+  ccw_release(module, sizeof *module);
+}
+
+const char *ccw_python_file(const ccw_python *module) { return ccw_text_data(&module->file); }
+
+/* Fills the bundle with what is under the name; `fault` is set where something there is no handler. */
+static bool find(const ccw_python *module, const char *name, XLA_FFI_Handler_Bundle *bundle, const char **out_fault)
+{
+  bool found = false;
+  for (size_t i = 0; i < module->count; ++i) {
+    const target *t = &module->targets[i];
+    if (strcmp(t->name, name) != 0) continue;
+    found = true;
+    if (t->fault) *out_fault = t->fault;
+    if (strcmp(t->stage, "instantiate") == 0) bundle->instantiate = t->function;
+    if (strcmp(t->stage, "prepare") == 0) bundle->prepare = t->function;
+    if (strcmp(t->stage, "initialize") == 0) bundle->initialize = t->function;
+    if (strcmp(t->stage, "execute") == 0) bundle->execute = t->function;
+    if (strcmp(t->stage, "record") == 0) bundle->record = t->function;
+  }
+  return found;
+}
+
+/* The GIL is held. Asks the module for a name that was not collected. */
+static ccw_status look_up(ccw_python *module, const char *name)
+{
+  if (!set_text(module, "wanted", name)) return ccw_ok(); /* not a name at all: it stays unfound */
+  CCW_TRY(run_code(module, named_code));
+  const char *error = text_of(module, "error");
+  if (error) return ccw_failed_precondition("%s: '%s': %s", ccw_python_file(module), name, error);
+  return take_targets(module, module->count);
+}
+
+ccw_status ccw_python_bundle(ccw_python *module, const char *name, XLA_FFI_Handler_Bundle *out_bundle, bool *out_found)
+{
+  XLA_FFI_Handler_Bundle bundle = {NULL};
+  const char *fault = NULL;
+  bool found = find(module, name, &bundle, &fault);
+  if (!found) {
+    int state = py.PyGILState_Ensure();
+    ccw_status status = look_up(module, name);
+    py.PyGILState_Release(state);
+    CCW_TRY(status);
+    found = find(module, name, &bundle, &fault);
+  }
+  if (fault) return ccw_invalid("%s: '%s' is no handler: %s", ccw_python_file(module), name, fault);
+  *out_bundle = bundle;
+  *out_found = found;
+  return ccw_ok();
+}
+
+void ccw_python_visit(const ccw_python *module, ccw_name_visitor *visit, void *context)
+{
+  for (size_t i = 0; i < module->count; ++i) {
+    const target *t = &module->targets[i];
+    bool first = strcmp(t->stage, "execute") == 0; /* once for a bundle, which always has it */
+    if (first && !t->fault && !visit(context, t->name)) return;
+  }
+}

@@ -1,0 +1,69 @@
+#include "runtime/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { MACHINE = EM_AARCH64 };
+#else
+#error "symbols.c: add the ELF machine number of this processor"
+#endif
+
+static bool could_be_handler(const GElf_Sym *symbol, const char *name)
+{
+  int type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
+  bool exported = (binding == STB_GLOBAL || binding == STB_WEAK) && symbol->st_shndx != SHN_UNDEF &&
+                  GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+  if (!exported || (type != STT_FUNC && type != STT_GNU_IFUNC) || !name || !*name) return false;
+  return strncmp(name, "_Z", 2) != 0 && strncmp(name, "__", 2) != 0 && strcmp(name, "_init") != 0 &&
+         strcmp(name, "_fini") != 0;
+}
+
+/* Visits the symbols of one table; false when the visitor wants no more. */
+static bool visit_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, ccw_name_visitor *visit, void *context)
+{
+  Elf_Data *data = elf_getdata(section, NULL);
+  if (!data || header->sh_entsize == 0) return true;
+  size_t symbols = header->sh_size / header->sh_entsize;
+  for (size_t i = 0; i < symbols && i <= INT32_MAX; ++i) {
+    GElf_Sym symbol;
+    if (!gelf_getsym(data, (int)i, &symbol)) break;
+    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+    if (could_be_handler(&symbol, name) && !visit(context, name)) return false;
+  }
+  return true;
+}
+
+static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit, void *context)
+{
+  GElf_Ehdr file;
+  if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &file))
+    return ccw_invalid("%s: not a shared library (it has no ELF header)", path);
+  if (file.e_type != ET_DYN) return ccw_invalid("%s: an ELF file, but not a shared library", path);
+  if (file.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64)
+    return ccw_invalid("%s: a shared library for another machine (ELF machine %d)", path, file.e_machine);
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
+        !visit_table(elf, section, &header, visit, context))
+      break;
+  }
+  return ccw_ok();
+}
+
+ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context)
+{
+  if (elf_version(EV_CURRENT) == EV_NONE) return ccw_internal("libelf does not know its own version");
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ccw_not_found("%s: %s", path, strerror(errno));
+  Elf *elf = elf_begin(file, ELF_C_READ, NULL);
+  ccw_status status = visit_elf(elf, path, visit, context);
+  elf_end(elf);
+  close(file);
+  return status;
+}

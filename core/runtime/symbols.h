@@ -1,0 +1,11 @@
+/* symbols.h: the symbols that a shared library exports, read from its file without loading it. */
+#ifndef CCW_RUNTIME_SYMBOLS_H
+#define CCW_RUNTIME_SYMBOLS_H
+
+#include <ccw/ccw.h>
+
+/* Visits the exported functions that could be handlers: not those of C++ (mangled) nor of the compiler (two underscores).
+ * NOT_FOUND: no such file. INVALID_ARGUMENT: not a shared library for this machine. */
+CCW_MUST_USE ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context);
+
+#endif

@@ -1,0 +1,321 @@
+#include "value/buffer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "value/element.h"
+
+/* Memory that one or more buffers look at. */
+typedef struct storage {
+  ccw_count count;
+  void *memory;
+  size_t size;
+  void (*release)(void *context, void *memory); /* of imported memory; NULL: there is nothing to do */
+  void *context;
+  bool imported;
+} storage;
+
+struct ccw_buffer {
+  ccw_count count;
+  ccw_shape shape;
+  int64_t first; /* element of the storage at which the buffer starts */
+  storage *storage;
+};
+
+static void storage_release(storage *s)
+{
+  if (!s || !ccw_count_down(&s->count)) return;
+  if (!s->imported)
+    ccw_release(s->memory, s->size);
+  else if (s->release)
+    s->release(s->context, s->memory);
+  ccw_release(s, sizeof *s);
+}
+
+static ccw_status new_storage(size_t size, bool zeroed, storage **out_storage)
+{
+  storage *s = ccw_allocate(sizeof *s);
+  if (!s) return ccw_no_memory(sizeof *s);
+  *s = (storage){.count = 1, .size = size, .memory = ccw_allocate_aligned(size, CCW_BUFFER_ALIGNMENT, zeroed)};
+  if (!s->memory) {
+    ccw_release(s, sizeof *s);
+    return ccw_no_memory(size);
+  }
+  *out_storage = s;
+  return ccw_ok();
+}
+
+/* Takes the storage over, also when it fails. */
+static ccw_status new_buffer(const ccw_shape *shape, int64_t first, storage *s, ccw_buffer **out_buffer)
+{
+  ccw_buffer *buffer = ccw_allocate(sizeof *buffer);
+  if (!buffer) {
+    storage_release(s);
+    return ccw_no_memory(sizeof *buffer);
+  }
+  *buffer = (ccw_buffer){.count = 1, .shape = *shape, .first = first, .storage = s};
+  *out_buffer = buffer;
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_new(const ccw_shape *shape, bool zeroed, ccw_buffer **out_buffer)
+{
+  storage *s;
+  CCW_TRY(new_storage((size_t)shape->bytes, zeroed, &s));
+  if (ccw_dtype_bits(shape->dtype) < 8 && shape->bytes > 0) ((char *)s->memory)[shape->bytes - 1] = 0; /* the padding */
+  return new_buffer(shape, 0, s, out_buffer);
+}
+
+ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*release)(void *context, void *memory),
+    void *context, bool *out_copied, ccw_buffer **out_buffer)
+{
+  ccw_buffer *buffer;
+  bool copied = (uintptr_t)memory % CCW_BUFFER_ALIGNMENT != 0;
+  if (copied) {
+    CCW_TRY(ccw_buffer_new(shape, false, &buffer));
+    memcpy(buffer->storage->memory, memory, (size_t)shape->bytes);
+    if (release) release(context, memory);
+  } else {
+    storage *s = ccw_allocate(sizeof *s);
+    if (!s) return ccw_no_memory(sizeof *s);
+    *s = (storage){.count = 1, .memory = memory, .size = (size_t)shape->bytes, .imported = true};
+    CCW_TRY(new_buffer(shape, 0, s, &buffer));
+    s->release = release; /* not before nothing can fail any more */
+    s->context = context;
+  }
+  *out_copied = copied;
+  *out_buffer = buffer;
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view)
+{
+  if (shape->dtype != buffer->shape.dtype)
+    return ccw_invalid("view: expected %s, got %s", ccw_dtype_name(buffer->shape.dtype), ccw_dtype_name(shape->dtype));
+  if (first < 0 || first > buffer->shape.count || shape->count > buffer->shape.count - first)
+    return ccw_out_of_range("view: %lld elements from %lld on do not lie within %lld", (long long)shape->count,
+        (long long)first, (long long)buffer->shape.count);
+  ccw_count_up(&buffer->storage->count);
+  return new_buffer(shape, buffer->first + first, buffer->storage, out_view);
+}
+
+ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer)
+{
+  ccw_count_up(&buffer->count);
+  return buffer;
+}
+
+void ccw_buffer_release(ccw_buffer *buffer)
+{
+  if (!buffer || !ccw_count_down(&buffer->count)) return;
+  storage_release(buffer->storage);
+  ccw_release(buffer, sizeof *buffer);
+}
+
+const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer) { return &buffer->shape; }
+
+void *ccw_buffer_data(const ccw_buffer *buffer)
+{
+  int64_t bits = buffer->first * ccw_dtype_bits(buffer->shape.dtype);
+  if (buffer->shape.dtype == XLA_FFI_DataType_TOKEN || bits % 8 != 0) return NULL;
+  return (char *)buffer->storage->memory + bits / 8;
+}
+
+bool ccw_buffer_overlaps(const ccw_buffer *a, const ccw_buffer *b)
+{
+  if (a->shape.bytes == 0 || b->shape.bytes == 0) return false;
+  /* In bytes of memory rather than by storage: two imports may be one memory. */
+  const ccw_buffer *sides[2] = {a, b};
+  uintptr_t start[2], end[2];
+  for (int i = 0; i < 2; ++i) {
+    int64_t bits = ccw_dtype_bits(sides[i]->shape.dtype), first = sides[i]->first * bits;
+    start[i] = (uintptr_t)sides[i]->storage->memory + (uintptr_t)(first / 8);
+    end[i] = (uintptr_t)sides[i]->storage->memory + (uintptr_t)((first + sides[i]->shape.count * bits + 7) / 8);
+  }
+  return start[0] < end[1] && start[1] < end[0];
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+ccw_scalar ccw_buffer_get(const ccw_buffer *buffer, int64_t i)
+{
+  return ccw_element_load(buffer->shape.dtype, buffer->storage->memory, buffer->first + i);
+}
+
+static void put(ccw_buffer *buffer, int64_t i, ccw_scalar converted)
+{
+  ccw_element_store(buffer->storage->memory, buffer->first + i, converted);
+}
+
+ccw_status ccw_buffer_set(ccw_buffer *buffer, int64_t i, ccw_scalar scalar)
+{
+  ccw_scalar converted;
+  CCW_TRY(ccw_scalar_convert(scalar, buffer->shape.dtype, &converted));
+  put(buffer, i, converted);
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_fill(ccw_buffer *buffer, ccw_scalar scalar)
+{
+  ccw_scalar converted;
+  CCW_TRY(ccw_scalar_convert(scalar, buffer->shape.dtype, &converted));
+  for (int64_t i = 0; i < buffer->shape.count; ++i) put(buffer, i, converted);
+  return ccw_ok();
+}
+
+/* Elements between two neighbours of that dim. */
+static int64_t stride_of(const ccw_shape *shape, int32_t dim)
+{
+  int64_t stride = 1;
+  for (int32_t i = dim + 1; i < shape->rank; ++i) stride *= shape->dims[i];
+  return stride;
+}
+
+ccw_status ccw_buffer_iota(ccw_buffer *buffer, int32_t dim)
+{
+  const ccw_shape *shape = &buffer->shape;
+  if (dim >= shape->rank) return ccw_invalid("iota: dim %d of rank %d", dim, shape->rank);
+  int64_t stride = dim < 0 ? 1 : stride_of(shape, dim), size = dim < 0 ? shape->count : shape->dims[dim];
+  if (shape->count == 0) return ccw_ok();
+  ccw_scalar position = {.dtype = XLA_FFI_DataType_S64, .as.s = size - 1}, converted;
+  CCW_TRY(ccw_scalar_convert(position, shape->dtype, &converted));
+  for (int64_t i = 0; i < shape->count; ++i) {
+    position.as.s = i / stride % size;
+    CCW_TRY(ccw_scalar_convert(position, shape->dtype, &converted));
+    put(buffer, i, converted);
+  }
+  return ccw_ok();
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014): a good mix of a counter, so that element k depends on no other. */
+static uint64_t mix(uint64_t x)
+{
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+  x = (x ^ x >> 27) * 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, double low, double high)
+{
+  ccw_dtype dtype = buffer->shape.dtype;
+  ccw_class class = ccw_dtype_class(dtype);
+  bool is_float = class == CCW_CLASS_FLOAT || class == CCW_CLASS_COMPLEX;
+  if (!(low <= high) || !isfinite(high - low)) return ccw_invalid("random: no numbers from %g to %g", low, high);
+  ccw_scalar scalar = {.dtype = XLA_FFI_DataType_F64}, converted;
+  for (int end = 0; end < 2; ++end) { /* bounds that the dtype does not hold are an error before the first element */
+    scalar.as.f = end ? high : low;
+    CCW_TRY(ccw_scalar_convert(scalar, dtype, &converted));
+  }
+  for (int64_t i = 0; i < buffer->shape.count; ++i) {
+    uint64_t bits = mix(seed ^ mix((uint64_t)i));
+    double unit = (double)(bits >> 11) * 0x1p-53;
+    if (class == CCW_CLASS_COMPLEX) {
+      ccw_scalar pair = {.dtype = XLA_FFI_DataType_C128};
+      pair.as.c[0] = low + unit * (high - low);
+      pair.as.c[1] = low + (double)(mix(bits) >> 11) * 0x1p-53 * (high - low);
+      CCW_TRY(ccw_scalar_convert(pair, dtype, &converted));
+    } else {
+      scalar.as.f = is_float ? low + unit * (high - low) : fmin(low + floor(unit * (high - low + 1)), high);
+      CCW_TRY(ccw_scalar_convert(scalar, dtype, &converted));
+    }
+    put(buffer, i, converted);
+  }
+  return ccw_ok();
+}
+
+void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_text *text)
+{
+  for (int32_t dim = 0; dim < buffer->shape.rank; ++dim)
+    ccw_text_add(text, "[%lld]", (long long)(i / stride_of(&buffer->shape, dim) % buffer->shape.dims[dim] + 1));
+}
+
+/* "element [1][3]: " in front of a failure. */
+static ccw_status at_element(const ccw_buffer *buffer, int64_t i, ccw_status status)
+{
+  ccw_text place = {0};
+  ccw_text_add(&place, "element ");
+  ccw_buffer_print_index(buffer, i, &place);
+  status = ccw_status_in(status, ccw_text_data(&place));
+  ccw_text_free(&place);
+  return status;
+}
+
+ccw_status ccw_buffer_cast(const ccw_buffer *buffer, ccw_dtype dtype, ccw_buffer **out_buffer)
+{
+  ccw_shape shape;
+  CCW_TRY(ccw_shape_make(dtype, buffer->shape.dims, buffer->shape.rank, &shape));
+  ccw_buffer *cast;
+  CCW_TRY(ccw_buffer_new(&shape, false, &cast));
+  for (int64_t i = 0; i < shape.count; ++i) {
+    ccw_status status = ccw_buffer_set(cast, i, ccw_buffer_get(buffer, i));
+    if (status.code) {
+      ccw_buffer_release(cast);
+      return at_element(buffer, i, status);
+    }
+  }
+  *out_buffer = cast;
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to)
+{
+  if (from->shape.dtype != to->shape.dtype || from->shape.count != to->shape.count) {
+    ccw_text text = {0};
+    ccw_text_add(&text, "copy: expected ");
+    ccw_shape_print(&to->shape, &text);
+    ccw_text_add(&text, ", got ");
+    ccw_shape_print(&from->shape, &text);
+    return ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &text);
+  }
+  void *source = ccw_buffer_data(from), *target = ccw_buffer_data(to);
+  int64_t bits = ccw_dtype_bits(from->shape.dtype);
+  if (source && target && from->shape.count * bits % 8 == 0)
+    memmove(target, source, (size_t)from->shape.bytes);
+  else if (bits > 0) /* parts of bytes: the neighbours' bits stay */
+    for (int64_t i = 0; i < from->shape.count; ++i) put(to, i, ccw_buffer_get(from, i));
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_check(const ccw_buffer *buffer)
+{
+  if (buffer->shape.dtype != XLA_FFI_DataType_PRED) return ccw_ok();
+  const unsigned char *bytes = ccw_buffer_data(buffer);
+  for (int64_t i = 0; i < buffer->shape.count; ++i)
+    if (bytes[i] > 1) return at_element(buffer, i, ccw_data_loss("a pred is 0 or 1, this byte is %d", bytes[i]));
+  return ccw_ok();
+}
+
+ccw_summary ccw_buffer_summarize(const ccw_buffer *buffer)
+{
+  ccw_summary summary = {.min = NAN, .max = NAN, .mean = NAN};
+  ccw_class class = ccw_dtype_class(buffer->shape.dtype);
+  if (class == CCW_CLASS_TOKEN) return summary;
+  double sum = 0;
+  for (int64_t i = 0; i < buffer->shape.count; ++i) {
+    ccw_scalar scalar = ccw_buffer_get(buffer, i), number;
+    double x;
+    if (class == CCW_CLASS_COMPLEX) {
+      x = isnan(scalar.as.c[0]) || isnan(scalar.as.c[1]) ? NAN : 0;
+    } else {
+      ccw_status status = ccw_scalar_convert(scalar, XLA_FFI_DataType_F64, &number);
+      ccw_status_free(status); /* every real number converts to f64 */
+      x = number.as.f;
+    }
+    if (isnan(x)) {
+      ++summary.nans;
+      continue;
+    }
+    if (summary.numbers++ == 0) summary.min = summary.max = x;
+    if (x < summary.min) summary.min = x;
+    if (x > summary.max) summary.max = x;
+    sum += x;
+  }
+  if (class == CCW_CLASS_COMPLEX)
+    summary.min = summary.max = NAN;
+  else if (summary.numbers > 0)
+    summary.mean = sum / (double)summary.numbers;
+  return summary;
+}

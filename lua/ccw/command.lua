@@ -1,0 +1,98 @@
+--- The command line of the program.
+local core = require "ccw.core"
+
+--- Runs a file or a piece of code with `arg` set as Lua's own interpreter does. Returns an exit code.
+local function run_chunk(chunk, message, arguments, program)
+  if not chunk then
+    io.stderr:write("ccw: ", message, "\n")
+    return 1
+  end
+  _G.arg = arguments
+  local ok, err = xpcall(program.interruptible, function(err)
+    if type(err) == "string" then return debug.traceback(err, 2) end
+    return err
+  end, chunk, table.unpack(arguments))
+  if ok then return 0 end
+  io.stderr:write("ccw: ", tostring(err), "\n")
+  return 1
+end
+
+local function version()
+  local home = core.home() or "?"
+  local editor = pcall(require, "ccw.editor")
+  return ("ccw %s, XLA FFI API 0.5, %s\nlibrary under %s\nC++ exceptions of handlers: %s; line editing: %s"):format(
+    core.version, _VERSION, home, core.catches_exceptions and "caught" or "end the process", editor and "libedit" or "none")
+end
+
+local function parser()
+  local argparse = require "argparse"
+  local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
+  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
+  p:option("-e", "Run a piece of Lua, in which `ccw` is there already."):argname "CODE"
+  p:flag("--version", "Print the version and how this program was built.")
+  p:argument("file", "A Lua file to run; without one there is a prompt."):args "?"
+  p:argument("arguments", "What the file finds in `arg`."):args "*"
+  p:epilog("ccw inspect LIBRARY lists what could be handlers in a library, whose code is not run; for the HANDLERs " ..
+    "named it asks, in a child process, for API version and traits. At the prompt ?name explains a name.")
+  return p
+end
+
+local verbs = {}
+
+function verbs.inspect(arguments, program)
+  local p = require "argparse" ("ccw inspect", "Lists the handlers of a library.")
+  p:argument("library", "A path, the name of a library, or python:MODULE.")
+  p:argument("handlers", "Names to ask for API version and traits."):args "*"
+  local options = p:parse(arguments)
+  local ok, lines, good = pcall(require "ccw.inspect".inspect, program.path, options.library, options.handlers)
+  if not ok then
+    io.stderr:write("ccw: ", tostring(lines), "\n")
+    return 1
+  end
+  for _, line in ipairs(lines) do print(line) end
+  return good and 0 or 1
+end
+
+--- What `ccw inspect` runs in its child process.
+function verbs.probe(arguments)
+  require "ccw.inspect".probe(arguments[1], arguments[2])
+  return 0
+end
+
+--- main(arguments) -> exit code. arguments[0] is the program.
+return function(arguments)
+  local program = require "ccw.program"
+  program.path = "/proc/self/exe"
+  warn "@on"
+  local first = arguments[1]
+  if first == nil then
+    local terminal = program.is_terminal(0)
+    if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
+    local good = require "ccw.repl".loop(program)
+    return (good or terminal) and 0 or 1
+  end
+  if verbs[first] then return verbs[first](table.move(arguments, 2, #arguments, 1, {}), program) end
+
+  local file, rest = nil, {}
+  if first:sub(1, 1) ~= "-" then -- what follows a file is the file's
+    file = first
+    table.move(arguments, 2, #arguments, 1, rest)
+  else
+    local options = parser():parse(table.move(arguments, 1, #arguments, 1, {}))
+    if options.version then
+      print(version())
+      return 0
+    end
+    if options.e then
+      _G.ccw = require "ccw"
+      local chunk, message = load(options.e, "=(command line)")
+      local code = run_chunk(chunk, message, { [0] = "-e" }, program)
+      if code ~= 0 or not options.file then return code end
+    end
+    file, rest = options.file, options.arguments
+  end
+  _G.ccw = require "ccw"
+  rest[0], rest[-1] = file, arguments[0]
+  local chunk, message = loadfile(file)
+  return run_chunk(chunk, message, rest, program)
+end

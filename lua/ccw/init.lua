@@ -1,0 +1,42 @@
+--- ccw, the custom-call workbench: load handlers of XLA custom calls, describe calls, run them.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+local array = require "ccw.array"
+local attributes = require "ccw.attributes"
+local call = require "ccw.call"
+local comparison = require "ccw.comparison"
+local load = require "ccw.load"
+local registry = require "ccw.registry"
+local show = require "ccw.show"
+
+show.install()
+
+local ccw = {
+  version = core.version,
+  type = core.type,
+  import = core.import,
+  try = errors.try,
+  array = array.array,
+  iota = array.iota,
+  random = array.random,
+  attrs = attributes.attrs,
+  call = call.call,
+  prepare = call.prepare,
+  compare = comparison.compare,
+  load = load.load,
+  register = registry.register,
+  registered = registry.registered,
+  find = registry.find,
+}
+
+--- ccw.f32(number) -> scalar; ccw.f32{number, ...} -> buffer. The same for every dtype.
+-- A number that has this dtype: as an attribute it says of which type it is, s64 for a plain integer and f64 for a plain
+-- float otherwise. Floats round to nearest; an integer must fit, and 2.0 is 2. A string is read as a number, here and
+-- nowhere else: ccw.u64("18446744073709551615"). Complex numbers are ccw.c64(re, im).
+-- A table makes an array, nested ones an array of as many dims: ccw.s32{{1, 2}, {3, 4}} is s32[2,2]. As an attribute an
+-- array is flat. A buffer is converted.
+for name in pairs(core.dtypes()) do
+  if name ~= "token" then ccw[name] = array.constructor(name) end -- a token holds no number
+end
+
+return ccw

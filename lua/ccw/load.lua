@@ -1,0 +1,96 @@
+--- Libraries of handlers.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+
+local M = {}
+local meta, methods = core.library_metatable, {}
+
+local function lines(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+--- library:handler(name) -> handler.
+-- The handler of that name, also where library.NAME means a method. NOT_FOUND, with names that are near.
+function methods:handler(name) return core.library_handler(self, name) end
+
+--- library:names() -> list.
+-- The names that could be handlers: exported functions, or what a Python module's capsules hold.
+function methods:names() return lines(core.library_names(self)) end
+
+--- library:path() -> string.
+-- The file that was loaded.
+function methods:path() return (core.library_about(self)) end
+
+--- library:registered() -> list.
+-- What the library registered by itself while it was loaded: "scale on Host".
+function methods:registered()
+  local _, registered = core.library_about(self)
+  return lines(registered)
+end
+
+--- library:refused() -> list.
+-- What the library tried to register by itself and was refused, with the reason. Most libraries do not look.
+function methods:refused()
+  local _, _, refused = core.library_about(self)
+  return lines(refused)
+end
+
+--- library:close().
+-- Lets go of the library. It is unloaded when no handler of it is left.
+methods.close = meta.__gc
+meta.__close = meta.__gc
+meta.methods = methods
+
+function meta.__index(library, name)
+  if type(name) ~= "string" then error(("a library is indexed with names, not with a %s"):format(type(name)), 2) end
+  return methods[name] or core.library_handler(library, name)
+end
+
+function meta.__tostring(library)
+  local text = { library:path() .. ": " .. table.concat(library:names(), ", ") }
+  for _, line in ipairs(library:registered()) do text[#text + 1] = "  registered by itself: " .. line end
+  for _, line in ipairs(library:refused()) do text[#text + 1] = "  refused: " .. line end
+  return table.concat(text, "\n")
+end
+
+local handler_metatable = core.handler_metatable
+
+function handler_metatable.__tostring(handler)
+  local info = core.info(handler)
+  local parts = { "FFI " .. info.version }
+  if #info.stages > 1 then parts[#parts + 1] = "stages " .. table.concat(info.stages, ", ") end
+  for _, trait in ipairs(info.traits) do parts[#parts + 1] = trait end
+  if info.library ~= "" then parts[#parts + 1] = info.library end
+  return ("%s (%s)"):format(info.name, table.concat(parts, "; "))
+end
+
+--- ccw.load(path [, {path = folders}]) -> library.
+-- Loads a library of handlers. A path is tried as a file first, then as the name of a library: "./libhandlers.so",
+-- "libhandlers.so", "handlers". "python:NAME" and "python:./file.so" load a Python extension module, as handlers are
+-- published on PyPI, and take the handlers out of its capsules: NAME is sought in the folders of `path` (one, or a list), in
+-- PYTHONPATH, in VIRTUAL_ENV, and where ccw's own set-up put modules. library.NAME is a handler; print(library) lists what
+-- could be one, and what the library registered by itself.
+function M.load(path, options)
+  local fail = errors.misuse_of "load"
+  errors.check(fail, 1, path, "string")
+  errors.check(fail, 2, options, "table", true)
+  local module = path:match "^python:(.*)$"
+  local library
+  if module then
+    local given = options and options.path or {}
+    local folders = type(given) == "table" and table.move(given, 1, #given, 1, {}) or { given }
+    for i, folder in ipairs(folders) do
+      if type(folder) ~= "string" then fail(2, "path[%d]: expected a folder, got %s", i, type(folder)) end
+    end
+    folders[#folders + 1] = core.home() and core.home() .. "/python" or nil
+    library = core.open_python(module, folders)
+  else
+    library = core.open(path)
+  end
+  for _, line in ipairs(library:refused()) do warn("ccw: ", library:path(), " tried to register ", line) end
+  return library
+end
+
+return M

@@ -1,0 +1,60 @@
+--- The registry: handlers by name and platform.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+local call = require "ccw.call"
+
+local M = {}
+
+--- ccw.register(name, handler [, platform [, {replace = true}]]).
+-- Registers a handler, or a table of handlers by stage, under a name for a platform, "Host" when none is given. Platform
+-- names are those of XLA: case does not matter, "cpu" is "host", "gpu" is "cuda". The same handler again is fine; another one
+-- under a name that is taken is refused unless replace is true.
+function M.register(name, handler, platform, options)
+  local fail = errors.misuse_of "register"
+  errors.check(fail, 1, name, "string")
+  if type(handler) == "string" then fail(2, "expected a handler, got a string") end
+  platform = platform == nil and "Host" or platform
+  errors.check(fail, 3, platform, "string")
+  errors.check(fail, 4, options, "table", true)
+  core.register(name, call.resolve(handler, platform, function(_, ...) fail(2, ...) end), platform,
+    options and options.replace)
+end
+
+--- ccw.find(name [, platform]) -> handler.
+-- The handler that is registered under that name. NOT_FOUND, which says on which platforms the name is registered, and names
+-- that are near.
+function M.find(name, platform)
+  local fail = errors.misuse_of "find"
+  errors.check(fail, 1, name, "string")
+  platform = platform == nil and "Host" or platform
+  errors.check(fail, 2, platform, "string")
+  return core.find(name, platform)
+end
+
+local list_metatable = {}
+
+function list_metatable.__tostring(list)
+  if #list == 0 then return "no handler is registered" end
+  local rows, width = {}, 0
+  for _, row in ipairs(list) do width = math.max(width, #row.name) end
+  for i, row in ipairs(list) do
+    local info = core.info(row.handler)
+    local traits = #info.traits > 0 and "  " .. table.concat(info.traits, ", ") or ""
+    rows[i] = ("%-" .. width .. "s  %-6s  FFI %s  %s%s  %s"):format(row.name, row.platform, info.version,
+      table.concat(info.stages, ", "), traits, info.library ~= "" and info.library or "(no library)")
+  end
+  return table.concat(rows, "\n")
+end
+
+--- ccw.registered() -> list.
+-- All registrations by name and platform, each with name, platform and handler. It prints as a table.
+function M.registered()
+  local list = {}
+  while true do
+    local name, platform, handler = core.registered(#list)
+    if not name then return setmetatable(list, list_metatable) end
+    list[#list + 1] = { name = name, platform = platform, handler = handler }
+  end
+end
+
+return M

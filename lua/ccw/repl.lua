@@ -1,0 +1,373 @@
+--- The prompt: reads, evaluates, shows.
+local core = require "ccw.core"
+local ccw = require "ccw"
+local errors = require "ccw.errors"
+local help = require "ccw.help"
+local show = require "ccw.show"
+
+local M = {}
+
+-- ---- chunks: top-level locals stay from one to the next --------------------------------------------------------------
+
+local opens = { ["function"] = true, ["do"] = true, ["if"] = true, ["repeat"] = true }
+local closes = { ["end"] = true, ["until"] = true }
+
+--- Tokens of Lua as {text, start}; comments and strings are passed over, numbers and signs come in pieces, which does no
+--- harm to those who look for names and keywords.
+local function tokens(source)
+  local list, at = {}, 1
+  while true do
+    at = source:match("^%s*()", at)
+    if at > #source then return list end
+    local comment, equals = source:match("^(%-?%-?)%[(=*)%[", at)
+    if equals and (comment == "--" or comment == "") then
+      local _, last = source:find("]" .. equals .. "]", at, true)
+      at = (last or #source) + 1
+    elseif source:find("^%-%-", at) then
+      at = source:match("^[^\n]*()", at)
+    elseif source:find("^[\"']", at) then
+      local quote, i = source:sub(at, at), at + 1
+      while i <= #source and source:sub(i, i) ~= quote do i = i + (source:sub(i, i) == "\\" and 2 or 1) end
+      at = i + 1
+    else
+      local word = source:match("^[%a_][%w_]*", at) or source:match("^%d[%w.]*", at) or source:sub(at, at)
+      list[#list + 1] = { word, at }
+      at = at + #word
+    end
+  end
+end
+
+--- The names that a chunk declares local at its top level, the names that it mentions, and where its last return starts.
+local function survey(source)
+  local declared, mentioned, return_at, depth = {}, {}, nil, 0
+  local list = tokens(source)
+  for i, token in ipairs(list) do
+    local word = token[1]
+    if word:find "^[%a_]" then mentioned[word] = true end
+    if opens[word] then
+      depth = depth + 1
+    elseif closes[word] then
+      depth = depth - 1
+    elseif depth == 0 and word == "return" then
+      return_at = token[2]
+    elseif depth == 0 and word == "local" then
+      local j = i + 1
+      if list[j] and list[j][1] == "function" then j = j + 1 end
+      while list[j] and list[j][1]:find "^[%a_]" do
+        declared[#declared + 1] = list[j][1]
+        j = j + 1
+        if list[j] and list[j][1] == "<" then j = j + 3 end -- <const>, <close>
+        if not (list[j] and list[j][1] == ",") then break end
+        j = j + 1
+      end
+    end
+  end
+  return declared, mentioned, return_at
+end
+
+--- The variables of a function by name: {function, number} of the upvalue.
+local function upvalues(f)
+  local found = {}
+  for i = 1, math.huge do
+    local name = debug.getupvalue(f, i)
+    if not name then return found end
+    found[name] = { f, i }
+  end
+end
+
+local Session = {}
+Session.__index = Session
+
+--- session() -> session. What a prompt remembers: its locals, and its view of the globals, where reading a name that was
+--- never set is an error.
+function M.session()
+  local session = setmetatable({ cells = {} }, Session)
+  _G.ccw = ccw
+  session.env = setmetatable({}, {
+    __index = function(_, name)
+      local value = _G[name]
+      if value == nil then error(session:unknown(name), 2) end
+      return value
+    end,
+    __newindex = _G,
+  })
+  return session
+end
+
+--- All names that mean something at the prompt.
+function Session:names()
+  local names = {}
+  for name in pairs(self.cells) do names[#names + 1] = name end
+  for name in pairs(_G) do
+    if type(name) == "string" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+function Session:unknown(name)
+  local near = core.near(tostring(name), self:names())
+  return ("nothing is called '%s'%s"):format(tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
+end
+
+--- What a name means, nil for nothing.
+function Session:value(name)
+  local cell = self.cells[name]
+  if cell then return select(2, debug.getupvalue(cell[1], cell[2])) end
+  return rawget(_G, name)
+end
+
+--- Remembers the variables that a function made at the end of a chunk holds; a constant has none and gets one.
+function Session:keep(names, holder)
+  local found, values = upvalues(holder), table.pack(holder())
+  for i, name in ipairs(names) do
+    local value = values[i]
+    self.cells[name] = found[name] or { function() return value end, 1 }
+  end
+end
+
+--- Compiles a chunk with the session's locals in reach. Lines keep their numbers.
+function Session:compile(source)
+  local declared, mentioned, return_at = survey(source)
+  local used = {}
+  for name in pairs(self.cells) do
+    if mentioned[name] then used[#used + 1] = name end
+  end
+  table.sort(used)
+  local head = #used > 0 and "local " .. table.concat(used, ", ") .. " " or ""
+  local body = source
+  if #declared > 0 then
+    local names = table.concat(declared, ", ")
+    local keep = (" ; __ccw_keep(function() return %s end) ; "):format(names)
+    body = return_at and source:sub(1, return_at - 1) .. keep .. source:sub(return_at) or source .. "\n" .. keep
+  end
+  local env = setmetatable({ __ccw_keep = function(holder) self:keep(declared, holder) end },
+    { __index = self.env, __newindex = self.env })
+  local outer, message = load(head .. "return function(...) " .. body .. "\nend", "=prompt", "t", env)
+  if not outer then return nil, message end
+  local chunk = outer()
+  for name, place in pairs(upvalues(chunk)) do
+    local cell = self.cells[name]
+    if cell and mentioned[name] and name ~= "_ENV" then debug.upvaluejoin(chunk, place[2], cell[1], cell[2]) end
+  end
+  return chunk
+end
+
+--- Whether a text is whole: "expression", "statement", "more" when it could go on, or nil and what is wrong.
+function M.classify(source)
+  if load("return " .. source, "=prompt", "t") then return "expression" end
+  local statement, message = load(source, "=prompt", "t")
+  if statement then return "statement" end
+  local _, as_expression = load("return " .. source, "=prompt", "t")
+  if message:find "<eof>$" or as_expression:find "<eof>$" then return "more" end
+  return nil, message
+end
+
+--- The part of a traceback that is the user's.
+local function trim(traceback)
+  local lines = {}
+  for line in traceback:gmatch "[^\n]+" do
+    if line:find "%[C%]: in function 'xpcall'" or line:find "^%s*ccw%.repl:" then break end
+    if not line:find "^%s*ccw%.%w+:" then lines[#lines + 1] = line end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function describe_error(err)
+  if errors.is_error(err) then return tostring(err) end
+  local text = tostring(err):gsub("^ccw%.[%w_]+:%d+: ", "")
+  local traceback = trim(debug.traceback("", 2))
+  if not traceback:find "\n[^\n]+\n" then return text end -- only the prompt's own line: the message says it
+  return text .. traceback
+end
+
+--- session:run(source) -> ok, text. Runs a whole chunk and gives what to show: its values, or its error.
+function Session:run(source)
+  local kind, message = M.classify(source)
+  local chunk
+  if kind == "more" then message = "the input ends in the middle" end
+  if kind == "expression" or kind == "statement" then
+    chunk, message = self:compile(kind == "expression" and "return " .. source or source)
+  end
+  if not chunk then return false, "error: " .. message end
+  local results = table.pack(xpcall(self.protect or function(f) return f() end, describe_error, chunk))
+  if not results[1] then return false, "error: " .. results[2] end
+  local shown = {}
+  for i = 2, results.n do shown[#shown + 1] = show.value(results[i]) end
+  return true, table.concat(shown, "\t")
+end
+
+--- session:answer(source) -> ok, text. Like run, for what people type: "?name" is help.
+function Session:answer(source)
+  local topic = source:match "^%s*%?+%s*(.-)%s*$"
+  if topic then return true, help.text(topic, topic:find "^[%a_][%w_]*$" and self:value(topic) or nil) end
+  return self:run(source)
+end
+
+-- ---- completion ------------------------------------------------------------------------------------------------------
+
+local buffer_fields = { "dtype", "type", "rank", "count", "dims", "flat", "address" }
+local handler_fields = { "name", "library", "version", "traits", "stages" }
+
+--- The names that may follow "value." or "value:".
+local function members(value, colon)
+  local names, kind = {}, core.kind(value)
+  local function add(name) names[#names + 1] = name end
+  if kind == "buffer" then
+    for name in pairs(core.buffer_metatable.methods) do add(name) end
+    if not colon then for _, name in ipairs(buffer_fields) do add(name) end end
+  elseif kind == "library" then
+    for name in pairs(core.library_metatable.methods) do add(name) end
+    if not colon then for _, name in ipairs(value:names()) do add(name) end end
+  elseif kind == "call" then
+    for name in pairs(core.call_metatable.__index) do add(name) end
+  elseif kind == "handler" then
+    for _, name in ipairs(handler_fields) do add(name) end
+  elseif type(value) == "table" then
+    for name in pairs(value) do
+      if type(name) == "string" and name:find "^[%a_][%w_]*$" then add(name) end
+    end
+  elseif type(value) == "string" then
+    for name in pairs(string) do add(name) end
+  end
+  return names
+end
+
+--- session:complete(text) -> insertion, list. What to insert at the end of the text, and the candidates when there are
+--- several: names, fields and methods, and inside the first string of a call the names of registered handlers.
+function Session:complete(text)
+  local names, word
+  local target = text:match "ccw%.%l+%(%s*[\"']([^\"']*)$"
+  if target then
+    word, names = target, {}
+    for _, row in ipairs(ccw.registered()) do names[#names + 1] = row.name end
+  else
+    local path = text:match "[%a_][%w_.:]*$" or ""
+    local owner, mark
+    owner, mark, word = path:match "^(.*)([.:])([%w_]*)$"
+    if owner then
+      local value
+      for name in owner:gmatch "[^.:]+" do
+        if value == nil then
+          value = self:value(name)
+        else
+          value = type(value) == "table" and rawget(value, name) or nil
+        end
+        if value == nil then return "" end
+      end
+      names = members(value, mark == ":")
+    else
+      word, names = path, self:names()
+    end
+  end
+  local candidates, seen = {}, {}
+  for _, name in ipairs(names) do
+    if name:sub(1, #word) == word and not seen[name] then
+      seen[name] = true
+      candidates[#candidates + 1] = name
+    end
+  end
+  table.sort(candidates)
+  if #candidates == 0 then return "" end
+  local common = candidates[1]
+  for _, name in ipairs(candidates) do
+    while name:sub(1, #common) ~= common do common = common:sub(1, -2) end
+  end
+  return common:sub(#word + 1), #candidates > 1 and #common == #word and candidates or nil
+end
+
+-- ---- the loop --------------------------------------------------------------------------------------------------------
+
+--- Where the history is kept: in the user's state folder, as the XDG rules say.
+local function history_path()
+  local state = os.getenv "XDG_STATE_HOME"
+  if not state or state == "" then
+    local home = os.getenv "HOME"
+    if not home or home == "" then return nil end
+    state = home .. "/.local/state"
+  end
+  core.make_folder(state .. "/ccw")
+  return state .. "/ccw/history"
+end
+
+--- A reader of lines: with editing, history and completion at a terminal, plain elsewhere.
+local function new_reader(session, program)
+  local terminal = program.is_terminal(0) and program.is_terminal(1)
+  local found, editor_module = pcall(require, "ccw.editor")
+  if not (terminal and found and os.getenv "TERM" ~= "dumb") then
+    return {
+      read = function(prompt)
+        if terminal then io.write(prompt) io.flush() end
+        local line = io.read "l"
+        if not line then return nil, "end" end
+        return line
+      end,
+      remember = function() end,
+      close = function() if terminal then print() end end,
+    }
+  end
+  local editor = editor_module.new(function(text)
+    local insertion, candidates = session:complete(text)
+    return insertion, candidates and table.concat(candidates, "  ")
+  end)
+  local path = history_path()
+  if path then editor:load(path) end
+  return {
+    read = function(prompt) return editor:read(prompt) end,
+    remember = function(text)
+      editor:remember(text)
+      if path then editor:save(path) end
+    end,
+    close = function() print() end,
+  }
+end
+
+--- Reads chunks, of one line or more, until the input ends. Returns whether all went well.
+function M.loop(program)
+  local session, good = M.session(), true
+  local function answer(source)
+    local ok, text = session:answer(source)
+    good = good and ok
+    if text ~= "" then print(text) end
+  end
+  session.protect = program.interruptible
+  local reader = new_reader(session, program)
+  local pending
+  while true do
+    local line, why = reader.read(pending and "   > " or "ccw> ")
+    if line then
+      local source = pending and pending .. "\n" .. line or line
+      local is_help = source:find "^%s*%?"
+      if not is_help and source:find "%S" and M.classify(source) == "more" then
+        pending = source
+      else
+        pending = nil
+        if source:find "%S" then
+          reader.remember(source)
+          answer(source)
+        end
+      end
+    elseif why == "interrupt" then
+      pending = nil
+      print()
+    else
+      if pending then answer(pending) end
+      reader.close()
+      return good
+    end
+  end
+end
+
+--- Plays chunks as a person would type them: prints each behind a prompt, then what it gives. Returns whether all went well.
+function M.play(chunks)
+  local session, good = M.session(), true
+  for _, source in ipairs(chunks) do
+    print((("ccw> " .. source):gsub("\n", "\n   > ")))
+    local ok, text = session:answer(source)
+    good = good and ok
+    if text ~= "" then print(text) end
+  end
+  return good
+end
+
+return M

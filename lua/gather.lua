@@ -1,0 +1,74 @@
+-- gather.lua FOLDER EMBEDDED SOURCE...: puts the Lua modules into FOLDER, with a reference made of the doc comments of all
+-- SOURCEs, and all of them into EMBEDDED, a C file, for the program to bring along.
+local folder, embedded = arg[1], arg[2]
+
+local function read(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read("a")
+end
+
+local function write(path, text)
+  local file <close> = assert(io.open(path, "wb"))
+  assert(file:write(text))
+end
+
+-- A doc comment starts with its name and parameters, "ccw.iota(type) -> buffer. ..." or "call() -> results. ..."; what
+-- people call has a point or a colon in its name, or is a call itself.
+local reference = {}
+local function note(text)
+  local name = text:match("^(ccw[.:][%w_.:]+)%f[^%w_.:]") or text:match("^(%l+:[%w_]+)%f[^%w_]") or text:match("^(call)%(%)")
+  if name then reference[name] = text end
+end
+
+local function gather_c(text)
+  for block in text:gmatch("/%* (.-) %*/\nstatic") do note((block:gsub("\n *%* ?", "\n"))) end
+end
+
+-- A Lua doc comment goes on over the lines that start with "--".
+local function gather_lua(text)
+  local lines = {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do
+    local first, more = line:match("^%-%-%- (.*)"), line:match("^%-%-%s?(.*)")
+    if first then
+      lines = { first }
+    elseif #lines > 0 and more then
+      lines[#lines + 1] = more
+    elseif #lines > 0 then
+      note(table.concat(lines, "\n"))
+      lines = {}
+    end
+  end
+end
+
+local modules = {}
+for i = 3, #arg do
+  local text, name = read(arg[i]), arg[i]:match("([%w_]+)%.lua$")
+  if name then
+    gather_lua(text)
+    modules[name] = text
+  else
+    gather_c(text)
+  end
+end
+
+local names = {}
+for name in pairs(reference) do names[#names + 1] = name end
+table.sort(names)
+local rows = {}
+for i, name in ipairs(names) do rows[i] = ("  [%q] = %q,\n"):format(name, reference[name]) end
+modules.reference = "--- What ?name shows: made of the doc comments.\nreturn {\n" .. table.concat(rows) .. "}\n"
+
+local sorted, bodies, entries = {}, {}, {}
+for name in pairs(modules) do sorted[#sorted + 1] = name end
+table.sort(sorted)
+for _, name in ipairs(sorted) do
+  local text = modules[name]
+  write(folder .. "/" .. name .. ".lua", text)
+  local bytes = {}
+  for start = 1, #text, 24 do bytes[#bytes + 1] = table.concat({ text:byte(start, start + 23) }, ",") .. ",\n" end
+  bodies[#bodies + 1] = ("static const unsigned char %s[] = {%s};\n"):format("module_" .. name, table.concat(bytes))
+  local module = name == "init" and "ccw" or "ccw." .. name
+  entries[#entries + 1] = ("    {\"%s\", module_%s, sizeof module_%s},\n"):format(module, name, name)
+end
+write(embedded, "/* Made by gather.lua. */\n#include \"embedded.h\"\n\n" .. table.concat(bodies) ..
+  "\nconst ccw_embedded ccw_embedded_modules[] = {\n" .. table.concat(entries) .. "    {0, 0, 0},\n};\n")

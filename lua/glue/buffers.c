@@ -1,0 +1,418 @@
+/* Buffers: arrays in memory. */
+#include "glue.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* The user value of a box: what keeps imported memory alive. */
+enum { OWNER = 1 };
+
+ccw_buffer *check_buffer(lua_State *L, int index) { return check_box(L, index, CCW_BUFFER); }
+
+/* Lua sees a buffer as a few bytes. When the memory in use has doubled since the last full collection, and by more than
+ * 64 MiB, there may be much to find. */
+void collect_before(lua_State *L, int64_t bytes)
+{
+  static _Atomic int64_t after_last; /* shared by all states, as the memory is */
+  enum { SLACK = 64 << 20 };
+  if (bytes < 4096 || ccw_memory_in_use().bytes + bytes < 2 * after_last + SLACK) return;
+  lua_gc(L, LUA_GCCOLLECT);
+  after_last = ccw_memory_in_use().bytes;
+}
+
+static void push_new(lua_State *L, const ccw_shape *shape, bool zeroed)
+{
+  collect_before(L, shape->bytes);
+  void **box = new_box(L, CCW_BUFFER);
+  ccw_status status = ccw_buffer_new(shape, zeroed, (ccw_buffer **)box);
+  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) { /* perhaps garbage holds what is missing */
+    ccw_status_free(status);
+    lua_gc(L, LUA_GCCOLLECT);
+    status = ccw_buffer_new(shape, zeroed, (ccw_buffer **)box);
+  }
+  if (status.code) raise_status(L, status, NULL, NULL);
+}
+
+/* buffer(type [, zeroed]) -> buffer. With arbitrary content unless zeroed is true. */
+static int buffer_new(lua_State *L)
+{
+  const ccw_shape *shape = check_shape(L, 1);
+  push_new(L, shape, lua_toboolean(L, 2));
+  return 1;
+}
+
+/* ccw.import(type, address [, owner]) -> buffer, copied. A buffer over memory of somebody else, at an address given as
+ * an integer or a light userdata; owner is any value that keeps the memory alive. Memory that does not start at a multiple
+ * of 64 bytes is copied, and the second result is true then. Nothing can check the address. */
+static int buffer_import(lua_State *L)
+{
+  const ccw_shape *shape = check_shape(L, 1);
+  void *memory =
+      lua_islightuserdata(L, 2) ? lua_touserdata(L, 2) : (void *)(uintptr_t)check_integer(L, 2, 0, INT64_MAX);
+  luaL_argcheck(L, memory != NULL, 2, "the address is NULL");
+  luaL_argcheck(L, shape->dtype != XLA_FFI_DataType_TOKEN, 1, "a token has no memory");
+  lua_settop(L, 3);
+  bool copied;
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_import(shape, memory, NULL, NULL, &copied, (ccw_buffer **)box));
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, -2, OWNER);
+  lua_pushboolean(L, copied);
+  return 2;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+/* The element or row at an index counted from 1; -1 for one past the end, which ends ipairs. */
+static int64_t check_index(lua_State *L, const ccw_shape *shape, bool end_is_fine)
+{
+  int is_integer;
+  lua_Integer i = lua_tointegerx(L, 2, &is_integer);
+  if (shape->rank == 0) luaL_argerror(L, 2, "rank 0 has no index: use item()");
+  if (!is_integer) luaL_argerror(L, 2, "an index is an integer");
+  if (end_is_fine && i == shape->dims[0] + 1) return -1;
+  if (i < 1 || i > shape->dims[0]) {
+    const char *message = lua_pushfstring(L, "index %I is outside 1 to %I", i, (lua_Integer)shape->dims[0]);
+    luaL_argerror(L, 2, message);
+  }
+  return i - 1;
+}
+
+/* A view of the buffer at index 1. */
+static void push_view(lua_State *L, ccw_buffer *buffer, const ccw_shape *shape, int64_t first)
+{
+  void **box = new_box(L, CCW_BUFFER);
+  ccw_status status = ccw_buffer_view(buffer, shape, first, (ccw_buffer **)box);
+  if (status.code) raise_status(L, status, NULL, NULL);
+  lua_getiuservalue(L, 1, OWNER);
+  lua_setiuservalue(L, -2, OWNER);
+}
+
+static int push_row(lua_State *L, ccw_buffer *buffer, int64_t row)
+{
+  const ccw_shape *shape = ccw_buffer_shape(buffer);
+  ccw_shape row_shape;
+  CHECK_STATUS(L, ccw_shape_make(shape->dtype, shape->dims + 1, shape->rank - 1, &row_shape));
+  push_view(L, buffer, &row_shape, row * row_shape.count);
+  return 1;
+}
+
+static int push_flat(lua_State *L, ccw_buffer *buffer)
+{
+  ccw_shape flat;
+  CHECK_STATUS(L, ccw_shape_make(ccw_buffer_shape(buffer)->dtype, &ccw_buffer_shape(buffer)->count, 1, &flat));
+  push_view(L, buffer, &flat, 0);
+  return 1;
+}
+
+/* Fields besides the methods: dtype, type, rank, count, dims, flat (all elements as rank 1, sharing the memory), address. */
+static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
+{
+  const ccw_shape *shape = ccw_buffer_shape(buffer);
+  if (strcmp(field, "dims") == 0) {
+    push_dims(L, shape);
+    return 1;
+  }
+  if (strcmp(field, "flat") == 0 && shape->dtype != XLA_FFI_DataType_TOKEN) return push_flat(L, buffer);
+  if (strcmp(field, "dtype") == 0) {
+    lua_pushstring(L, ccw_dtype_name(shape->dtype));
+  } else if (strcmp(field, "rank") == 0) {
+    lua_pushinteger(L, shape->rank);
+  } else if (strcmp(field, "count") == 0) {
+    lua_pushinteger(L, shape->count);
+  } else if (strcmp(field, "address") == 0) {
+    lua_pushinteger(L, (lua_Integer)(uintptr_t)ccw_buffer_data(buffer));
+  } else if (strcmp(field, "type") == 0) {
+    ccw_text text = {0};
+    ccw_shape_print(shape, &text);
+    return push_text(L, &text);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static int buffer_index(lua_State *L)
+{
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    ccw_buffer *buffer = check_buffer(L, 1);
+    const ccw_shape *shape = ccw_buffer_shape(buffer);
+    int64_t i = check_index(L, shape, true);
+    if (i < 0)
+      lua_pushnil(L);
+    else if (shape->rank == 1)
+      push_scalar(L, ccw_buffer_get(buffer, i));
+    else
+      return push_row(L, buffer, i);
+    return 1;
+  }
+  lua_getmetatable(L, 1);
+  lua_getfield(L, -1, "methods");
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, -2) != LUA_TNIL) return 1;
+  return push_field(L, check_buffer(L, 1), lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "");
+}
+
+/* The number, or for complex elements the pair {re, im}, at an index. */
+static bool to_element(lua_State *L, int index, ccw_scalar *out_scalar)
+{
+  if (to_scalar(L, index, out_scalar)) return true;
+  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) != 2) return false;
+  ccw_scalar pair = {.dtype = XLA_FFI_DataType_C128};
+  for (int part = 0; part < 2; ++part) {
+    lua_rawgeti(L, index, part + 1);
+    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
+    pair.as.c[part] = is_number ? lua_tonumber(L, -1) : 0;
+    lua_pop(L, 1);
+    if (!is_number) return false;
+  }
+  *out_scalar = pair;
+  return true;
+}
+
+static const char *element_name(const ccw_buffer *buffer)
+{
+  return ccw_dtype_class(ccw_buffer_shape(buffer)->dtype) == CCW_CLASS_COMPLEX ? "number or {re, im}" : "number";
+}
+
+static int buffer_newindex(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  const ccw_shape *shape = ccw_buffer_shape(buffer);
+  if (lua_type(L, 2) != LUA_TNUMBER)
+    return luaL_error(L, "a buffer has no field '%s' that can be set", luaL_tolstring(L, 2, NULL));
+  int64_t i = check_index(L, shape, false);
+  if (shape->rank > 1) return luaL_argerror(L, 2, "this is a row: write its elements, or fill() it");
+  ccw_scalar scalar;
+  if (!to_element(L, 3, &scalar)) return luaL_typeerror(L, 3, element_name(buffer));
+  ccw_status status = ccw_buffer_set(buffer, i, scalar);
+  return status.code ? raise_misuse(L, 3, status) : 0;
+}
+
+static int buffer_len(lua_State *L)
+{
+  const ccw_shape *shape = ccw_buffer_shape(check_buffer(L, 1));
+  if (shape->rank == 0) return luaL_argerror(L, 1, "rank 0 has no length");
+  lua_pushinteger(L, shape->dims[0]);
+  return 1;
+}
+
+/* get(buffer, k) -> element. Counted from 0 over all elements, row-major. */
+static int get_element(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  push_scalar(L, ccw_buffer_get(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1)));
+  return 1;
+}
+
+/* put(buffer, k, element) -> nil, or why not. For those who know better where the element came from. */
+static int put_element(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  int64_t k = check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1);
+  ccw_scalar scalar;
+  if (!to_element(L, 3, &scalar)) {
+    lua_pushfstring(L, "expected %s, got %s", element_name(buffer), luaL_typename(L, 3));
+    return 1;
+  }
+  ccw_status status = ccw_buffer_set(buffer, k, scalar);
+  if (!status.code) return 0;
+  lua_pushstring(L, ccw_status_text(status));
+  ccw_status_free(status);
+  return 1;
+}
+
+/* element_text(buffer, k) -> string. The element as people write it, counted from 0. */
+static int element_text(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_text text = {0};
+  ccw_scalar_print(ccw_buffer_get(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1)), &text);
+  return push_text(L, &text);
+}
+
+/* ---- methods ------------------------------------------------------------------------------------------------------- */
+
+/* buffer:item() -> element. The only element of an array that has one, whatever its rank. */
+static int buffer_item(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  if (ccw_buffer_shape(buffer)->count != 1 || ccw_buffer_shape(buffer)->dtype == XLA_FFI_DataType_TOKEN)
+    return luaL_argerror(L, 1, "expected exactly one element");
+  push_scalar(L, ccw_buffer_get(buffer, 0));
+  return 1;
+}
+
+/* buffer:fill(number) -> buffer. Every element becomes the number. */
+static int buffer_fill(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_scalar scalar;
+  if (!to_element(L, 2, &scalar)) return luaL_typeerror(L, 2, element_name(buffer));
+  ccw_status status = ccw_buffer_fill(buffer, scalar);
+  if (status.code) return raise_misuse(L, 2, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* buffer:copy() -> buffer. The same content in memory of its own, aligned to 64 bytes. */
+static int buffer_copy(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  push_new(L, ccw_buffer_shape(buffer), false);
+  CHECK_STATUS(L, ccw_buffer_copy(buffer, check_buffer(L, -1)));
+  return 1;
+}
+
+/* buffer:as(dtype) -> buffer. A copy in another dtype. Floats round to nearest even; integers must fit, and a fraction is
+ * no integer: the error names the element. To pred, everything but zero is true. */
+static int buffer_as(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_dtype dtype = check_dtype(L, 2);
+  collect_before(L, ccw_buffer_shape(buffer)->count * ccw_dtype_bits(dtype) / 8);
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_cast(buffer, dtype, (ccw_buffer **)box));
+  return 1;
+}
+
+/* buffer:reshape(type) -> buffer. The same memory under another shape of as many elements; the dtype stays. */
+static int buffer_reshape(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  const ccw_shape *shape = check_shape(L, 2);
+  luaL_argcheck(L, shape->count == ccw_buffer_shape(buffer)->count, 2, "the number of elements differs");
+  push_view(L, buffer, shape, 0);
+  return 1;
+}
+
+/* buffer:bytes() -> string. The memory as it is; packed elements stay packed. */
+static int buffer_bytes(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  const void *data = ccw_buffer_data(buffer);
+  int64_t bytes = ccw_buffer_shape(buffer)->bytes;
+  luaL_argcheck(L, data || bytes == 0, 1, "a view that starts inside a byte; use its copy()");
+  lua_pushlstring(L, data ? data : "", (size_t)bytes);
+  return 1;
+}
+
+/* buffer:set_bytes(string) -> buffer. Overwrites the memory; the string must be exactly as long. */
+static int buffer_set_bytes(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  size_t length;
+  const char *bytes = luaL_checklstring(L, 2, &length);
+  void *data = ccw_buffer_data(buffer);
+  luaL_argcheck(L, data || length == 0, 1, "a view that starts inside a byte; use its copy()");
+  if ((int64_t)length != ccw_buffer_shape(buffer)->bytes) {
+    const char *message = lua_pushfstring(
+        L, "expected %I bytes, got %I", (lua_Integer)ccw_buffer_shape(buffer)->bytes, (lua_Integer)length);
+    return luaL_argerror(L, 2, message);
+  }
+  if (length > 0) memcpy(data, bytes, length);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* buffer:check() -> buffer. Raises DATA_LOSS for a pred element that is neither 0 nor 1 in memory. */
+static int buffer_check(lua_State *L)
+{
+  CHECK_STATUS(L, ccw_buffer_check(check_buffer(L, 1)));
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* buffer:summary() -> table. min, max and mean over the numbers, how many numbers, how many nans. */
+static int buffer_summary(lua_State *L)
+{
+  ccw_summary summary = ccw_buffer_summarize(check_buffer(L, 1));
+  lua_createtable(L, 0, 5);
+  lua_pushnumber(L, summary.min);
+  lua_setfield(L, -2, "min");
+  lua_pushnumber(L, summary.max);
+  lua_setfield(L, -2, "max");
+  lua_pushnumber(L, summary.mean);
+  lua_setfield(L, -2, "mean");
+  lua_pushinteger(L, summary.numbers);
+  lua_setfield(L, -2, "numbers");
+  lua_pushinteger(L, summary.nans);
+  lua_setfield(L, -2, "nans");
+  return 1;
+}
+
+/* buffer:close(). Gives the memory back, unless a view or a prepared call still holds it. Using the buffer afterwards is
+ * an error; closing it again is none. `local x <close> = ...` does it at the end of the block. */
+static int buffer_close(lua_State *L)
+{
+  void **box = luaL_checkudata(L, 1, CCW_BUFFER);
+  ccw_buffer_release(*box);
+  *box = NULL;
+  return 0;
+}
+
+/* iota(buffer, dim) -> buffer. */
+static int buffer_iota(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_status status = ccw_buffer_iota(buffer, (int32_t)check_integer(L, 2, -1, CCW_MAX_RANK));
+  if (status.code) return raise_status(L, status, NULL, NULL);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* random(buffer, seed, low, high) -> buffer. */
+static int buffer_random(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  uint64_t seed = (uint64_t)check_integer(L, 2, INT64_MIN, INT64_MAX);
+  CHECK_STATUS(L, ccw_buffer_random(buffer, seed, luaL_checknumber(L, 3), luaL_checknumber(L, 4)));
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* compare(a, b, close, bitwise, equal_nan, rtol, atol, max_ulp) -> table. The fields of ccw_difference. */
+static int buffer_compare(lua_State *L)
+{
+  ccw_comparison comparison = {.close = lua_toboolean(L, 3),
+      .bitwise = lua_toboolean(L, 4),
+      .equal_nan = lua_toboolean(L, 5),
+      .rtol = luaL_checknumber(L, 6),
+      .atol = luaL_checknumber(L, 7),
+      .max_ulp = check_integer(L, 8, 0, INT64_MAX)};
+  ccw_difference difference = ccw_buffer_compare(check_buffer(L, 1), check_buffer(L, 2), &comparison);
+  lua_createtable(L, 0, 7);
+  lua_pushboolean(L, difference.dtype);
+  lua_setfield(L, -2, "dtype");
+  lua_pushboolean(L, difference.shape);
+  lua_setfield(L, -2, "shape");
+  lua_pushinteger(L, difference.count);
+  lua_setfield(L, -2, "count");
+  lua_pushinteger(L, difference.first);
+  lua_setfield(L, -2, "first");
+  lua_pushinteger(L, difference.worst);
+  lua_setfield(L, -2, "worst");
+  lua_pushnumber(L, difference.distance);
+  lua_setfield(L, -2, "distance");
+  lua_pushnumber(L, difference.relative);
+  lua_setfield(L, -2, "relative");
+  return 1;
+}
+
+void open_buffers(lua_State *L)
+{
+  static const luaL_Reg metamethods[] = {{"__index", buffer_index}, {"__newindex", buffer_newindex},
+      {"__len", buffer_len}, {"__gc", buffer_close}, {"__close", buffer_close}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"item", buffer_item}, {"fill", buffer_fill}, {"copy", buffer_copy},
+      {"as", buffer_as}, {"reshape", buffer_reshape}, {"bytes", buffer_bytes}, {"set_bytes", buffer_set_bytes},
+      {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import}, {"get", get_element},
+      {"put", put_element}, {"element_text", element_text}, {"iota", buffer_iota}, {"random", buffer_random},
+      {"compare", buffer_compare}, {NULL, NULL}};
+  new_metatable(L, CCW_BUFFER, metamethods, NULL);
+  luaL_newlibtable(L, methods);
+  luaL_setfuncs(L, methods, 0);
+  lua_setfield(L, -2, "methods");
+  lua_setfield(L, -2, "buffer_metatable");
+  luaL_setfuncs(L, functions, 0);
+}

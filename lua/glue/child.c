@@ -1,0 +1,98 @@
+/* Child processes: for what may crash or hang. */
+#include "glue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static double now(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Starts the program with its output, errors included, into a pipe. Returns an errno. */
+static int start(const char *const *argv, pid_t *out_child, int *out_pipe)
+{
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  int error = posix_spawnp(out_child, argv[0], &actions, NULL, (char *const *)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error)
+    close(ends[0]);
+  else
+    *out_pipe = ends[0];
+  return error;
+}
+
+/* Reads until the program closes its output; false where the time is up first. */
+static bool read_all(int pipe, double deadline, ccw_text *output)
+{
+  char part[4096];
+  for (;;) {
+    double left = deadline - now();
+    struct pollfd poll_for = {.fd = pipe, .events = POLLIN};
+    int ready = left > 0 ? poll(&poll_for, 1, (int)(left * 1000) + 1) : 0;
+    if (ready == 0) return false;
+    if (ready < 0 && errno == EINTR) continue;
+    ssize_t got = read(pipe, part, sizeof part);
+    if (got <= 0) return true;
+    ccw_text_add_bytes(output, part, (size_t)got);
+  }
+}
+
+/* run(argv, seconds) -> output, end. Runs a program, gives what it printed, and kills it after that time. The end is "exit
+ * 0", "signal 11", "timeout". */
+static int run(lua_State *L)
+{
+  luaL_checktype(L, 1, LUA_TTABLE);
+  double deadline = now() + luaL_checknumber(L, 2);
+  size_t count = lua_rawlen(L, 1);
+  luaL_argcheck(L, count > 0, 1, "expected a program");
+  const char **argv = lua_newuserdatauv(L, (count + 1) * sizeof *argv, 0);
+  luaL_checkstack(L, (int)count + LUA_MINSTACK, "too many arguments");
+  for (size_t i = 0; i < count; ++i) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    argv[i] = luaL_checkstring(L, -1);
+  }
+  argv[count] = NULL;
+
+  pid_t child;
+  int pipe = -1, how = 0;
+  int error = start(argv, &child, &pipe);
+  if (error) CHECK_STATUS(L, ccw_unavailable("cannot run %s: %s", argv[0], strerror(error)));
+  ccw_text output = {0};
+  bool in_time = read_all(pipe, deadline, &output);
+  if (!in_time) kill(child, SIGKILL);
+  close(pipe);
+  while (waitpid(child, &how, 0) < 0 && errno == EINTR) {}
+  push_text(L, &output);
+  if (!in_time)
+    lua_pushliteral(L, "timeout");
+  else if (WIFSIGNALED(how))
+    lua_pushfstring(L, "signal %d", WTERMSIG(how));
+  else
+    lua_pushfstring(L, "exit %d", WEXITSTATUS(how));
+  return 2;
+}
+
+void open_child(lua_State *L)
+{
+  static const luaL_Reg functions[] = {{"run", run}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,105 @@
+/* glue.h: what the Lua userdata of ccw have in common.
+ *
+ * A userdata is a box around one reference to a value of core. The box is made first and filled by the call into core, so
+ * that an error of Lua's own finds nothing unowned; it is emptied by close() and by the collector. Misuse raises Lua's
+ * plain "bad argument" string, a failure of core an error object.
+ */
+#ifndef CCW_GLUE_H
+#define CCW_GLUE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <ccw/ccw.h>
+
+#define CCW_BUFFER "ccw.buffer"
+#define CCW_TYPE "ccw.type"
+#define CCW_SCALAR "ccw.scalar"
+#define CCW_ATTRIBUTES "ccw.attributes"
+#define CCW_BUILDER "ccw.builder"
+#define CCW_HANDLER "ccw.handler"
+#define CCW_LIBRARY "ccw.library"
+#define CCW_CALL "ccw.call"
+#define CCW_ERROR "ccw.error"
+
+/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+
+/* Pushes an empty box of that metatable and returns where its reference goes. */
+void **new_box(lua_State *L, const char *name);
+
+/* The reference in the box at that index, which must be of that metatable and not closed. */
+void *check_box(lua_State *L, int index, const char *name);
+
+/* Makes a metatable and leaves it on the stack: its functions and, where there are any, the methods for indexing. */
+void new_metatable(lua_State *L, const char *name, const luaL_Reg *functions, const luaL_Reg *methods);
+
+/* ---- errors -------------------------------------------------------------------------------------------------------- */
+
+/* Raises a failure as an error object, in which `handler` and `stage`, NULL where there is none, are told apart from the
+ * text. Consumes the status. Never returns. */
+int raise_status(lua_State *L, ccw_status status, const char *handler, const char *stage);
+
+/* Raises a failure, or goes on. */
+#define CHECK_STATUS(L, expression)                                            \
+  do {                                                                         \
+    ccw_status check_status_ = (expression);                                   \
+    if (check_status_.code) return raise_status(L, check_status_, NULL, NULL); \
+  } while (0)
+
+/* Raises a failure as misuse of an argument: "bad argument #1 to 's32' (0.5 is not an integer, ...)". Consumes the
+ * status. Never returns. */
+int raise_misuse(lua_State *L, int argument, ccw_status status);
+
+/* Pushes the text, frees it, and raises when it is not whole. Returns 1, for the caller to return. */
+int push_text(lua_State *L, ccw_text *text);
+
+/* ---- arguments ----------------------------------------------------------------------------------------------------- */
+
+/* The number, boolean or scalar at that index as a scalar: an integer is s64, a float f64, a boolean pred. False for
+ * anything else; a string is never a number. */
+bool to_scalar(lua_State *L, int index, ccw_scalar *out_scalar);
+
+/* Pushes a scalar as Lua has it: a boolean, an integer, a float; what Lua has no type for as a scalar. */
+void push_scalar(lua_State *L, ccw_scalar scalar);
+
+/* The dtype named at that index. */
+ccw_dtype check_dtype(lua_State *L, int index);
+
+/* The type at that index: a type, or its text, which takes the place of the text on the stack then. */
+ccw_type *check_type(lua_State *L, int index);
+
+/* The same, for an array. */
+const ccw_shape *check_shape(lua_State *L, int index);
+
+/* Pushes the extents as a list. */
+void push_dims(lua_State *L, const ccw_shape *shape);
+
+/* An integer in a range: strings are no numbers here, and 2.0 is 2. */
+int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high);
+
+ccw_buffer *check_buffer(lua_State *L, int index);
+ccw_handler *check_handler(lua_State *L, int index);
+
+/* Makes room before more memory is taken: Lua's collector does not see how large buffers are. */
+void collect_before(lua_State *L, int64_t bytes);
+
+/* ---- the modules --------------------------------------------------------------------------------------------------- */
+
+CCW_API int luaopen_ccw_core(lua_State *L);
+int luaopen_ccw_editor(lua_State *L);
+
+/* ---- the parts of the module --------------------------------------------------------------------------------------- */
+
+/* Each adds its functions to the module's table, which is on the top of the stack. */
+void open_errors(lua_State *L);
+void open_scalars(lua_State *L);
+void open_types(lua_State *L);
+void open_buffers(lua_State *L);
+void open_attributes(lua_State *L);
+void open_handlers(lua_State *L);
+void open_libraries(lua_State *L);
+void open_calls(lua_State *L);
+void open_tools(lua_State *L);
+void open_child(lua_State *L);
+
+#endif

@@ -1,0 +1,124 @@
+/* Handlers and the registry. */
+#include "glue.h"
+
+ccw_handler *check_handler(lua_State *L, int index) { return check_box(L, index, CCW_HANDLER); }
+
+/* bundle(name, {stage = handler, ...}) -> handler. One handler of several stages, each the execute function of a handler. */
+static int handler_bundle(lua_State *L)
+{
+  static const char *const stages[] = {"instantiate", "prepare", "initialize", "execute", "record"};
+  const char *name = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  XLA_FFI_Handler *functions[5] = {NULL};
+  for (int i = 0; i < 5; ++i) {
+    lua_getfield(L, 2, stages[i]);
+    if (!lua_isnil(L, -1)) functions[i] = ccw_handler_describe(check_handler(L, -1)).bundle.execute;
+    lua_pop(L, 1);
+  }
+  XLA_FFI_Handler_Bundle bundle = {functions[0], functions[1], functions[2], functions[3], functions[4]};
+  void **box = new_box(L, CCW_HANDLER);
+  lua_pushvalue(L, 2); /* keeps the parts, and with them their libraries */
+  lua_setiuservalue(L, -2, 1);
+  CHECK_STATUS(L, ccw_handler_new(name, &bundle, 0, NULL, (ccw_handler **)box));
+  return 1;
+}
+
+/* Pushes what a handler says of itself. */
+static void push_info(lua_State *L, const ccw_handler *handler)
+{
+  ccw_handler_info info = ccw_handler_describe(handler);
+  lua_createtable(L, 0, 6);
+  lua_pushstring(L, info.name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, info.library);
+  lua_setfield(L, -2, "library");
+  lua_pushfstring(L, "%d.%d", info.major, info.minor);
+  lua_setfield(L, -2, "version");
+  lua_newtable(L);
+  if (info.traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE) {
+    lua_pushliteral(L, "command_buffer_compatible");
+    lua_rawseti(L, -2, 1);
+  }
+  lua_setfield(L, -2, "traits");
+  lua_newtable(L);
+  struct {
+    const char *name;
+    XLA_FFI_Handler *function;
+  } stages[] = {{"instantiate", info.bundle.instantiate}, {"prepare", info.bundle.prepare},
+      {"initialize", info.bundle.initialize}, {"execute", info.bundle.execute}, {"record", info.bundle.record}};
+  for (int i = 0, n = 0; i < 5; ++i) {
+    if (!stages[i].function) continue;
+    lua_pushstring(L, stages[i].name);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_setfield(L, -2, "stages");
+}
+
+/* info(handler) -> table. name, library, version (FFI API), traits, stages. */
+static int handler_info(lua_State *L)
+{
+  push_info(L, check_handler(L, 1));
+  return 1;
+}
+
+/* Fields: those of info. */
+static int handler_index(lua_State *L)
+{
+  push_info(L, check_handler(L, 1));
+  lua_pushvalue(L, 2);
+  lua_rawget(L, -2);
+  return 1;
+}
+
+static int handler_gc(lua_State *L)
+{
+  void **box = luaL_checkudata(L, 1, CCW_HANDLER);
+  ccw_handler_release(*box);
+  *box = NULL;
+  return 0;
+}
+
+/* ---- registry ------------------------------------------------------------------------------------------------------ */
+
+/* register(name, handler, platform, replace). */
+static int registry_add(lua_State *L)
+{
+  size_t name_length, platform_length;
+  const char *name = luaL_checklstring(L, 1, &name_length), *platform = luaL_checklstring(L, 3, &platform_length);
+  CHECK_STATUS(
+      L, ccw_registry_add(name, name_length, platform, platform_length, check_handler(L, 2), lua_toboolean(L, 4)));
+  return 0;
+}
+
+/* find(name, platform) -> handler. */
+static int registry_find(lua_State *L)
+{
+  size_t name_length, platform_length;
+  const char *name = luaL_checklstring(L, 1, &name_length), *platform = luaL_checklstring(L, 2, &platform_length);
+  void **box = new_box(L, CCW_HANDLER);
+  CHECK_STATUS(L, ccw_registry_find(name, name_length, platform, platform_length, (ccw_handler **)box));
+  return 1;
+}
+
+/* registered(i) -> name, platform, handler; nothing past the end. Counted from 0, by name and platform. */
+static int registry_at(lua_State *L)
+{
+  size_t i = (size_t)check_integer(L, 1, 0, INT64_MAX);
+  void **box = new_box(L, CCW_HANDLER);
+  ccw_text name = {0}, platform = {0};
+  if (!ccw_registry_at(i, &name, &platform, (ccw_handler **)box)) return 0;
+  push_text(L, &name);
+  push_text(L, &platform);
+  lua_pushvalue(L, -3);
+  return 3;
+}
+
+void open_handlers(lua_State *L)
+{
+  static const luaL_Reg metamethods[] = {{"__gc", handler_gc}, {"__index", handler_index}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"info", handler_info}, {"register", registry_add},
+      {"find", registry_find}, {"registered", registry_at}, {NULL, NULL}};
+  new_metatable(L, CCW_HANDLER, metamethods, NULL);
+  lua_setfield(L, -2, "handler_metatable");
+  luaL_setfuncs(L, functions, 0);
+}

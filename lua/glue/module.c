@@ -1,0 +1,74 @@
+/* The Lua module ccw.core: what of core Lua can reach. People use the module ccw, which is built on it. */
+#include "glue.h"
+
+void **new_box(lua_State *L, const char *name)
+{
+  void **box = lua_newuserdatauv(L, sizeof *box, 1);
+  *box = NULL;
+  luaL_setmetatable(L, name);
+  return box;
+}
+
+void *check_box(lua_State *L, int index, const char *name)
+{
+  void **box = luaL_checkudata(L, index, name);
+  if (!*box) {
+    const char *message = lua_pushfstring(L, "this %s is closed", name + 4); /* without "ccw." */
+    luaL_argerror(L, index, message);
+  }
+  return *box;
+}
+
+void new_metatable(lua_State *L, const char *name, const luaL_Reg *functions, const luaL_Reg *methods)
+{
+  luaL_newmetatable(L, name);
+  luaL_setfuncs(L, functions, 0);
+  if (!methods) return;
+  lua_newtable(L);
+  luaL_setfuncs(L, methods, 0);
+  lua_setfield(L, -2, "__index");
+}
+
+int push_text(lua_State *L, ccw_text *text)
+{
+  lua_pushlstring(L, ccw_text_data(text), text->length);
+  ccw_status status = ccw_text_status(text);
+  ccw_text_free(text);
+  return status.code ? raise_status(L, status, NULL, NULL) : 1;
+}
+
+int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high)
+{
+  int is_integer = 0;
+  lua_Integer value = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_integer) : 0;
+  if (!is_integer) {
+    if (lua_type(L, index) != LUA_TNUMBER) luaL_typeerror(L, index, "integer");
+    luaL_argerror(L, index, "number has no integer representation");
+  }
+  if (value < low || value > high) {
+    const char *message = lua_pushfstring(L, "expected %I to %I, got %I", low, high, value);
+    luaL_argerror(L, index, message);
+  }
+  return value;
+}
+
+int luaopen_ccw_core(lua_State *L)
+{
+  luaL_checkversion(L);
+  lua_newtable(L);
+  lua_pushstring(L, ccw_version());
+  lua_setfield(L, -2, "version");
+  lua_pushboolean(L, ccw_catches_exceptions());
+  lua_setfield(L, -2, "catches_exceptions");
+  open_errors(L);
+  open_scalars(L);
+  open_types(L);
+  open_buffers(L);
+  open_attributes(L);
+  open_handlers(L);
+  open_libraries(L);
+  open_calls(L);
+  open_tools(L);
+  open_child(L);
+  return 1;
+}
