@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "call/frame.h"
+#include "value/element.h"
 
 const char *ccw_stage_name(XLA_FFI_ExecutionStage stage)
 {
@@ -99,6 +100,8 @@ static void explain_attribute(ccw_text *text, int depth, XLA_FFI_AttrType type, 
     dtype(text, scalar->dtype);
     FIELD(text, depth, XLA_FFI_Scalar, value);
     hex(text, scalar->value, (size_t)ccw_dtype_bits(scalar->dtype) / 8);
+    ccw_text_add(text, " = ");
+    ccw_scalar_print(ccw_element_load(scalar->dtype, scalar->value, 0), text);
     break;
   }
   case XLA_FFI_AttrType_ARRAY: {
@@ -133,6 +136,12 @@ static void explain_attributes(ccw_text *text, int depth, size_t base, const cha
   head(text, depth, base, family, attrs->struct_size, attrs->extension_start);
   field(text, depth, base + offsetof(XLA_FFI_Attrs, size), family, "size");
   ccw_text_add(text, "%lld", (long long)attrs->size);
+  field(text, depth, base + offsetof(XLA_FFI_Attrs, types), family, "types");
+  pointer(text, attrs->types);
+  field(text, depth, base + offsetof(XLA_FFI_Attrs, names), family, "names");
+  pointer(text, attrs->names);
+  field(text, depth, base + offsetof(XLA_FFI_Attrs, attrs), family, "attrs");
+  pointer(text, attrs->attrs);
   for (int64_t i = 0; i < attrs->size; ++i) {
     ccw_text_add(text, "\n%*sattr %lld ", 4 * (depth + 1), "", (long long)i);
     ccw_text_add_quoted(text, attrs->names[i]->ptr, attrs->names[i]->len);

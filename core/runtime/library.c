@@ -106,7 +106,8 @@ static ccw_status open_handle(const char *path, ccw_library *library)
   offer_api();
   ccw_library *outer = loading;
   loading = library;
-  library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  /* Once loaded it stays: handlers leave threads and static objects behind, and XLA never unloads them either. */
+  library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   loading = outer;
   if (!library->handle) return load_failure(path, dlerror());
   struct link_map *map;

@@ -49,15 +49,17 @@ static double double_of_bits(uint64_t bits)
   return x;
 }
 
-/* f8e8m0fnu: a power of two from 2^-127 to 2^127, or NaN; no zero, no sign. Halfway rounds up. */
+/* f8e8m0fnu: a power of two from 2^-127 to 2^127, or NaN; no zero, no sign. Halfway rounds up, and so does everything
+ * between the two smallest numbers: ml_dtypes and XLA have it so. */
 static uint64_t encode_e8m0(double x)
 {
   enum { NAN_CODE = 0xFF, BIAS = 127 };
   if (!(x > 0) || isinf(x)) return NAN_CODE;
   uint64_t bits = double_bits(x);
   int64_t exponent = (int64_t)(bits >> DOUBLE_MANTISSA) - DOUBLE_BIAS;
-  if (bits & (1ULL << (DOUBLE_MANTISSA - 1))) ++exponent;
+  uint64_t mantissa = bits & ((1ULL << DOUBLE_MANTISSA) - 1);
   if (exponent < -BIAS) return 0;
+  if (exponent == -BIAS ? mantissa != 0 : mantissa >= 1ULL << (DOUBLE_MANTISSA - 1)) ++exponent;
   return exponent > BIAS ? NAN_CODE : (uint64_t)(exponent + BIAS);
 }
 

@@ -121,8 +121,11 @@ ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *ou
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
+/* As short as reads back to the same number. Formats of a byte print as an f32 would: 3.25 could be written 3.2 in them,
+ * which nobody would take for 3.25. */
 static void print_float(double x, ccw_dtype dtype, ccw_text *text)
 {
+  if (ccw_dtype_bits(dtype) <= 8) dtype = XLA_FFI_DataType_F32;
   if (isnan(x)) {
     ccw_text_add(text, "nan");
   } else if (isinf(x)) {

@@ -38,7 +38,7 @@ function methods:refused()
 end
 
 --- library:close().
--- Lets go of the library. It is unloaded when no handler of it is left.
+-- Lets go of the library. Its code stays in the process, as it does in XLA.
 methods.close = meta.__gc
 meta.__close = meta.__gc
 meta.methods = methods

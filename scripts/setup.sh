@@ -1,0 +1,84 @@
+# setup.sh: what scripts/start, scripts/test and scripts/bench have in common. Sourced, not run.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build
+mkdir -p "$build/log"
+
+say() { printf 'ccw: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# step WHAT COMMAND...: runs the command with its output in a log, and says in one line when it fails.
+step() {
+  local what=$1 log=$build/log/${1//[^A-Za-z0-9.]/-}.log
+  shift
+  "$@" >"$log" 2>&1 && return
+  local line
+  line=$(grep -iE 'error|fatal|cannot|failed' "$log" | head -n 1)
+  die "$what failed: ${line:-$(tail -n 1 "$log")} (all of it: $log)"
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "to install packages this needs root or sudo: $*"
+  fi
+}
+
+apt_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get update && as_root apt-get install -y --no-install-recommends "$@"
+}
+
+# need PACKAGE...: installs the Debian packages that are missing. lua-check would turn the plain name `lua` into Lua 5.1:
+# whatever it means now, it means afterwards.
+need() {
+  local missing=() package lua
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null || die "this is no Debian: install what Debian calls ${missing[*]}"
+  say "installing ${missing[*]}"
+  lua=$(readlink -f /usr/bin/lua 2>/dev/null || true)
+  step "installing packages" apt_install "${missing[@]}"
+  if [ -n "$lua" ] && [ "$(readlink -f /usr/bin/lua)" != "$lua" ]; then
+    as_root update-alternatives --set lua-interpreter "$lua" >/dev/null || true
+    as_root update-alternatives --set lua-compiler "${lua/lua5/luac5}" >/dev/null || true
+  fi
+}
+
+need_to_build() {
+  need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev
+}
+
+# make_in FOLDER OPTION...: configures, when that is new, and builds.
+make_in() {
+  local folder=$1 wanted=$1/.options
+  shift
+  if [ ! -e "$folder/CMakeCache.txt" ] || [ "$(cat "$wanted" 2>/dev/null)" != "$*" ]; then
+    step "configuring ${folder#"$root"/}" cmake -S "$root" -B "$folder" "$@"
+    printf '%s' "$*" >"$wanted"
+  fi
+  step "building ${folder#"$root"/}" cmake --build "$folder" -j "$(nproc)"
+}
+
+# The Python of the system, whose libpython ccw opens; modules for it are put into build/python.
+python=/usr/bin/python3
+
+need_python() {
+  need python3 python3-pip
+  need "libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+}
+
+# The wheel of klujax is 3 MB; its module klujax_cpp needs no JAX.
+klujax=0.5.2
+fetch_klujax() {
+  [ -e "$build/python/klujax-$klujax.dist-info" ] && return
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$build/python" \
+    "klujax==$klujax" >"$build/log/klujax.log" 2>&1 ||
+    say "klujax $klujax could not be had: $(tail -n 1 "$build/log/klujax.log")"
+}

@@ -1,0 +1,44 @@
+-- tour.lua BUILD: the first calls, as a person types them at the prompt, with what they give.
+local build = arg[1]
+local repl = require "ccw.repl"
+
+print [[
+-- The tour. This is what you would type at the prompt, and what it answers.
+
+-- A library of handlers that were written in C, over the ABI alone. Any .so that was built for JAX loads in the same way.]]
+local good = repl.play {
+  ('local lib = ccw.load "%s/lib/libccw_kernels.so"'):format(build),
+  "lib",
+  "local x = ccw.array(\"f32[4]\", {1, 2, 3, 4})",
+  "ccw.call(lib.scale, {x}, \"f32[4]\", {s = ccw.f32(2)})",
+  "-- the example of XLA's custom-call guide: A[i] = B[i % 128] + C[i]",
+  "ccw.register(\"add_mod\", lib.add_mod, \"Host\")",
+  "local b, c = ccw.iota \"f32[128]\", ccw.array(\"f32[2048]\", 1)",
+  "ccw.call(\"add_mod\", {b, c}, \"f32[2048]\")",
+  "-- a handler says what is wrong, and the session goes on",
+  "ccw.try(ccw.call, lib.scale, {x}, \"f32[4]\", {s = 2.0})",
+}
+
+print [[
+
+-- Handlers as they are published on PyPI: klujax, a sparse solver. No JAX is running, and none is needed.]]
+local klujax, why = ccw.try(ccw.load, "python:klujax_cpp")
+if klujax then
+  good = repl.play {
+    "local klu = ccw.load \"python:klujax_cpp\"",
+    "local Ai, Aj = ccw.s32{0, 1, 1}, ccw.s32{0, 0, 1}      -- a sparse 2x2 matrix: row, column",
+    "local Ax = ccw.f64{{2, 1, 3}}                          -- and value of its three entries",
+    "local b = ccw.f64{{{4}, {8}}}",
+    "ccw.call(klu.solve_f64, {Ai, Aj, Ax, b}, \"f64[1,2,1]\")",
+    "ccw.call(klu.dot_f64, {Ai, Aj, Ax, b}, \"f64[1,2,1]\")",
+    "-- the handler checks its operands: 2 is Ax",
+    "local y, err = ccw.try(ccw.call, klu.solve_f64, {Ai, Aj, Ax:as \"f32\", b}, \"f64[1,2,1]\")",
+    "err",
+    "err.code, err.operands",
+  } and good
+else
+  print("-- It is not here, so that this part is left out: " .. tostring(why))
+end
+
+print "\n-- ?name explains a name: ?ccw.array, ?call. Leave with Ctrl-D."
+os.exit(good and 0 or 1, true)
