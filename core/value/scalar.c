@@ -134,11 +134,14 @@ static void print_float(double x, ccw_dtype dtype, ccw_text *text)
     ccw_text_add(text, signbit(x) ? "-0.0" : "0");
   } else {
     char digits[32];
-    for (int precision = 1; precision <= 17; ++precision) {
-      snprintf(digits, sizeof digits, "%.*g", precision, x);
-      if (ccw_float_round(dtype, strtod(digits, NULL)) == x) break;
-    }
-    ccw_text_add(text, "%s", digits);
+    int precision = 0; /* digits after the first */
+    do snprintf(digits, sizeof digits, "%.*e", precision, x);
+    while (ccw_float_round(dtype, strtod(digits, NULL)) != x && ++precision < 17);
+    int exponent = atoi(strchr(digits, 'e') + 1);
+    if (exponent >= -4 && exponent < 16)
+      ccw_text_add(text, "%.*f", precision > exponent ? precision - exponent : 0, x);
+    else
+      ccw_text_add(text, "%s", digits);
   }
 }
 

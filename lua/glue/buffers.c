@@ -68,13 +68,10 @@ static int64_t check_index(lua_State *L, const ccw_shape *shape, bool end_is_fin
 {
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-  if (shape->rank == 0) luaL_argerror(L, 2, "rank 0 has no index: use item()");
-  if (!is_integer) luaL_argerror(L, 2, "an index is an integer");
+  if (shape->rank == 0) luaL_error(L, "rank 0 has no index: use item()");
+  if (!is_integer) luaL_error(L, "an index is an integer, this is %f", lua_tonumber(L, 2));
   if (end_is_fine && i == shape->dims[0] + 1) return -1;
-  if (i < 1 || i > shape->dims[0]) {
-    const char *message = lua_pushfstring(L, "index %I is outside 1 to %I", i, (lua_Integer)shape->dims[0]);
-    luaL_argerror(L, 2, message);
-  }
+  if (i < 1 || i > shape->dims[0]) luaL_error(L, "index %I is outside 1 to %I", i, (lua_Integer)shape->dims[0]);
   return i - 1;
 }
 
@@ -182,11 +179,15 @@ static int buffer_newindex(lua_State *L)
   if (lua_type(L, 2) != LUA_TNUMBER)
     return luaL_error(L, "a buffer has no field '%s' that can be set", luaL_tolstring(L, 2, NULL));
   int64_t i = check_index(L, shape, false);
-  if (shape->rank > 1) return luaL_argerror(L, 2, "this is a row: write its elements, or fill() it");
+  if (shape->rank > 1) return luaL_error(L, "[%I] is a row: write its elements, or fill() it", i + 1);
   ccw_scalar scalar;
-  if (!to_element(L, 3, &scalar)) return luaL_typeerror(L, 3, element_name(buffer));
+  if (!to_element(L, 3, &scalar))
+    return luaL_error(L, "element [%I]: expected %s, got %s", i + 1, element_name(buffer), luaL_typename(L, 3));
   ccw_status status = ccw_buffer_set(buffer, i, scalar);
-  return status.code ? raise_misuse(L, 3, status) : 0;
+  if (!status.code) return 0;
+  lua_pushstring(L, ccw_status_text(status));
+  ccw_status_free(status);
+  return luaL_error(L, "element [%I]: %s", i + 1, lua_tostring(L, -1));
 }
 
 static int buffer_len(lua_State *L)
