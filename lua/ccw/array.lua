@@ -144,8 +144,8 @@ end
 function M.constructor(dtype)
   local complex, misuse = core.dtypes()[dtype].class == "COMPLEX", errors.misuse_of(dtype)
   return function(value, imaginary)
-    local kind = core.kind(value)
-    if kind == "buffer" then return value:as(dtype) end
+    local kind, open = core.kind(value)
+    if kind == "buffer" then return open and value:as(dtype) or misuse(1, "this buffer is closed") end
     if type(value) ~= "table" then
       local ok, result = pcall(core.scalar, dtype, value, imaginary)
       if ok then return result end

@@ -150,11 +150,16 @@ static int buffer_index(lua_State *L)
   return push_field(L, check_buffer(L, 1), lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "");
 }
 
+static bool is_complex(const ccw_buffer *buffer)
+{
+  return ccw_dtype_class(ccw_buffer_shape(buffer)->dtype) == CCW_CLASS_COMPLEX;
+}
+
 /* The number, or for complex elements the pair {re, im}, at an index. */
-static bool to_element(lua_State *L, int index, ccw_scalar *out_scalar)
+static bool to_element(lua_State *L, int index, const ccw_buffer *buffer, ccw_scalar *out_scalar)
 {
   if (to_scalar(L, index, out_scalar)) return true;
-  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) != 2) return false;
+  if (!is_complex(buffer) || lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) != 2) return false;
   ccw_scalar pair = {.dtype = XLA_FFI_DataType_C128};
   for (int part = 0; part < 2; ++part) {
     lua_rawgeti(L, index, part + 1);
@@ -167,9 +172,11 @@ static bool to_element(lua_State *L, int index, ccw_scalar *out_scalar)
   return true;
 }
 
-static const char *element_name(const ccw_buffer *buffer)
+/* Pushes "expected number, got table". */
+static const char *push_expected(lua_State *L, int index, const ccw_buffer *buffer)
 {
-  return ccw_dtype_class(ccw_buffer_shape(buffer)->dtype) == CCW_CLASS_COMPLEX ? "number or {re, im}" : "number";
+  return lua_pushfstring(
+      L, "expected %s, got %s", is_complex(buffer) ? "number or {re, im}" : "number", kind_name(L, index));
 }
 
 static int buffer_newindex(lua_State *L)
@@ -177,12 +184,11 @@ static int buffer_newindex(lua_State *L)
   ccw_buffer *buffer = check_buffer(L, 1);
   const ccw_shape *shape = ccw_buffer_shape(buffer);
   if (lua_type(L, 2) != LUA_TNUMBER)
-    return luaL_error(L, "a buffer has no field '%s' that can be set", luaL_tolstring(L, 2, NULL));
+    return luaL_error(L, "elements are set by their number, this is a %s", kind_name(L, 2));
   int64_t i = check_index(L, shape, false);
   if (shape->rank > 1) return luaL_error(L, "[%I] is a row: write its elements, or fill() it", i + 1);
   ccw_scalar scalar;
-  if (!to_element(L, 3, &scalar))
-    return luaL_error(L, "element [%I]: expected %s, got %s", i + 1, element_name(buffer), luaL_typename(L, 3));
+  if (!to_element(L, 3, buffer, &scalar)) return luaL_error(L, "element [%I]: %s", i + 1, push_expected(L, 3, buffer));
   ccw_status status = ccw_buffer_set(buffer, i, scalar);
   if (!status.code) return 0;
   lua_pushstring(L, ccw_status_text(status));
@@ -212,8 +218,8 @@ static int put_element(lua_State *L)
   ccw_buffer *buffer = check_buffer(L, 1);
   int64_t k = check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1);
   ccw_scalar scalar;
-  if (!to_element(L, 3, &scalar)) {
-    lua_pushfstring(L, "expected %s, got %s", element_name(buffer), luaL_typename(L, 3));
+  if (!to_element(L, 3, buffer, &scalar)) {
+    push_expected(L, 3, buffer);
     return 1;
   }
   ccw_status status = ccw_buffer_set(buffer, k, scalar);
@@ -249,7 +255,7 @@ static int buffer_fill(lua_State *L)
 {
   ccw_buffer *buffer = check_buffer(L, 1);
   ccw_scalar scalar;
-  if (!to_element(L, 2, &scalar)) return luaL_typeerror(L, 2, element_name(buffer));
+  if (!to_element(L, 2, buffer, &scalar)) return luaL_argerror(L, 2, push_expected(L, 2, buffer));
   ccw_status status = ccw_buffer_fill(buffer, scalar);
   if (status.code) return raise_misuse(L, 2, status);
   lua_settop(L, 1);

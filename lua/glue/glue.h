@@ -50,6 +50,9 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
  * status. Never returns. */
 int raise_misuse(lua_State *L, int argument, ccw_status status);
 
+/* What messages call the value at that index: "number", "buffer". */
+const char *kind_name(lua_State *L, int index);
+
 /* Pushes the text, frees it, and raises when it is not whole. Returns 1, for the caller to return. */
 int push_text(lua_State *L, ccw_text *text);
 

@@ -1,6 +1,8 @@
 /* The Lua module ccw.core: what of core Lua can reach. People use the module ccw, which is built on it. */
 #include "glue.h"
 
+#include <string.h>
+
 void **new_box(lua_State *L, const char *name)
 {
   void **box = lua_newuserdatauv(L, sizeof *box, 1);
@@ -27,6 +29,16 @@ void new_metatable(lua_State *L, const char *name, const luaL_Reg *functions, co
   lua_newtable(L);
   luaL_setfuncs(L, methods, 0);
   lua_setfield(L, -2, "__index");
+}
+
+const char *kind_name(lua_State *L, int index)
+{
+  const char *name = luaL_typename(L, index);
+  if (luaL_getmetafield(L, index, "__name") == LUA_TNIL) return name;
+  const char *own = lua_tostring(L, -1); /* stays valid: its metatable holds it */
+  lua_pop(L, 1);
+  if (!own) return name;
+  return strncmp(own, "ccw.", 4) == 0 ? own + 4 : own;
 }
 
 int push_text(lua_State *L, ccw_text *text)
