@@ -55,10 +55,11 @@ const char *ccw_library_refused(const ccw_library *library) { return ccw_text_da
 
 /* ---- loading ------------------------------------------------------------------------------------------------------- */
 
-static bool is_file(const char *path)
+/* The type bits of the file's mode, 0 where there is no file. */
+static mode_t kind_of_file(const char *path)
 {
   struct stat about;
-  return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+  return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
 }
 
 static bool ignore_name(void *context, const char *name)
@@ -150,9 +151,11 @@ static ccw_status open_file(const char *path, ccw_library *library)
 ccw_status ccw_library_open(const char *path, ccw_library **out_library)
 {
   if (!*path) return ccw_not_found("a library's path is empty");
+  mode_t kind = kind_of_file(path);
+  if (S_ISDIR(kind)) return ccw_invalid("%s: a folder, not a library", path);
   ccw_library *library;
   CCW_TRY(new_library(path, &library));
-  ccw_status status = is_file(path) ? open_file(path, library) : open_by_name(path, library);
+  ccw_status status = kind ? open_file(path, library) : open_by_name(path, library);
   if (status.code)
     ccw_library_release(library);
   else

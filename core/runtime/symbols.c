@@ -39,6 +39,19 @@ static bool visit_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, ccw
   return true;
 }
 
+/* The dynamic linker maps a file that was cut short, and dies when it touches what is missing. */
+static bool is_whole(Elf *elf)
+{
+  size_t size, count;
+  if (!elf_rawfile(elf, &size) || elf_getphdrnum(elf, &count) != 0 || count == 0) return false;
+  for (size_t i = 0; i < count && i <= INT32_MAX; ++i) {
+    GElf_Phdr segment;
+    if (!gelf_getphdr(elf, (int)i, &segment)) return false;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return false;
+  }
+  return true;
+}
+
 static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit, void *context)
 {
   GElf_Ehdr file;
@@ -47,6 +60,7 @@ static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit,
   if (file.e_type != ET_DYN) return ccw_invalid("%s: an ELF file, but not a shared library", path);
   if (file.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64)
     return ccw_invalid("%s: a shared library for another machine (ELF machine %d)", path, file.e_machine);
+  if (!is_whole(elf)) return ccw_invalid("%s: a shared library that was cut short", path);
   for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&

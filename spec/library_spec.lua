@@ -1,0 +1,136 @@
+-- CC-29, CC-35: where handlers come from.
+local ccw = require "ccw"
+local support = require "spec.support"
+
+local function failure(...)
+  local value, err = ccw.try(...)
+  assert.is_nil(value)
+  return err
+end
+
+describe("ccw.load", function()
+  it("takes a path first, then the name of a library", function()
+    assert.matches("libccw_kernels.so$", ccw.load(support.kernels):path())
+    local folder = support.temporary()
+    support.sh(("cp '%s' '%s/libccw_spec_found.so'"):format(support.kernels, folder))
+    local command = "cd '%s' && LD_LIBRARY_PATH=%s '%s' -e 'print(ccw.load(\"%s\"):path())'"
+    local program = support.sh(("realpath '%s'"):format(support.program)):gsub("\n", "")
+    assert.equal(folder .. "/libccw_spec_found.so\n", (support.sh(command:format("/", folder, program, "ccw_spec_found"))))
+    assert.equal(folder .. "/libccw_spec_found.so\n", (support.sh(command:format("/", folder, program, "libccw_spec_found.so"))))
+    assert.equal("./libccw_spec_found.so\n", (support.sh(command:format(folder, "", program, "libccw_spec_found.so"))))
+  end)
+
+  it("says why a library does not load", function()
+    assert.equal("NOT_FOUND: ./nowhere.so: no such file, and no library of that name", tostring(failure(ccw.load, "./nowhere.so")))
+    assert.equal("NOT_FOUND: nowhere: no such file, and no library of that name", tostring(failure(ccw.load, "nowhere")))
+    assert.equal("NOT_FOUND: a library's path is empty", tostring(failure(ccw.load, "")))
+    local text = support.write("text.so", "this is no library\n")
+    assert.equal(("INVALID_ARGUMENT: %s: not a shared library (it has no ELF header)"):format(text), tostring(failure(ccw.load, text)))
+    local empty = support.write("empty.so", "")
+    assert.equal(("INVALID_ARGUMENT: %s: not a shared library (it has no ELF header)"):format(empty), tostring(failure(ccw.load, empty)))
+    assert.equal(("INVALID_ARGUMENT: %s: a folder, not a library"):format(support.temporary()),
+      tostring(failure(ccw.load, support.temporary())))
+    local needs = support.library "needs_library"
+    assert.equal(("FAILED_PRECONDITION: %s: needs libabsent.so, which is not there"):format(needs), tostring(failure(ccw.load, needs)))
+    needs = support.library "needs_symbol"
+    assert.equal(("FAILED_PRECONDITION: %s: needs the symbol ccw_spec_absent, which nothing that it links to defines"):format(needs),
+      tostring(failure(ccw.load, needs)))
+  end)
+
+  it("survives files that are cut or damaged", function()
+    local file <close> = assert(io.open(support.kernels, "rb"))
+    local bytes = file:read "a"
+    for _, length in ipairs { 4, 16, 52, 63, 64, 100, 1000, 4096, #bytes // 2 } do
+      local path = support.write("cut.so", bytes:sub(1, length))
+      local value, err = ccw.try(ccw.load, path) -- what is cut behind all segments is a library still
+      assert.is_true(value ~= nil or err.code == "INVALID_ARGUMENT")
+      assert.is_true(pcall(ccw.try, require "ccw.core".file_names, path))
+    end
+    local machine = support.write("machine.so", bytes:sub(1, 18) .. "\xF3\0" .. bytes:sub(21))
+    assert.equal(("INVALID_ARGUMENT: %s: a shared library for another machine (ELF machine 243)"):format(machine),
+      tostring(failure(ccw.load, machine)))
+    local object = support.write("object.so", bytes:sub(1, 16) .. "\1\0" .. bytes:sub(19))
+    assert.equal(("INVALID_ARGUMENT: %s: an ELF file, but not a shared library"):format(object), tostring(failure(ccw.load, object)))
+  end)
+end)
+
+describe("a library", function()
+  local lib = ccw.load(support.library "plain")
+
+  it("lists what could be a handler", function()
+    local names = {}
+    for _, name in ipairs(ccw.load(support.kernels):names()) do names[name] = true end
+    assert.same({ scale = true, add_mod = true }, names)
+    assert.matches("libccw_kernels.so: %a+_?%a*, %a+_?%a*$", tostring(ccw.load(support.kernels)))
+  end)
+
+  it("gives handlers by name, also those whose names mean something else", function()
+    assert.equal("nothing", lib.nothing.name)
+    assert.equal("nothing", lib:handler("nothing").name)
+    assert.equal("function", type(lib.handler))
+    assert.matches("^nothing %(FFI 0.1; [^\n]*libplain.so%)$", tostring(lib.nothing))
+  end)
+
+  it("does not find what is not there, and says what is near", function()
+    local path = lib:path()
+    assert.equal(("NOT_FOUND: %s: exports no 'nothin'; near: nothing"):format(path), tostring(failure(lib.handler, lib, "nothin")))
+    assert.equal(("NOT_FOUND: %s: exports no 'zzz'"):format(path), tostring(failure(function() return lib.zzz end)))
+    assert.equal(("INVALID_ARGUMENT: %s: 'some_data' is data, not a function"):format(path), tostring(failure(lib.handler, lib, "some_data")))
+    assert.equal(("NOT_FOUND: %s: links to, but does not hold, 'malloc'"):format(path), tostring(failure(lib.handler, lib, "malloc")))
+  end)
+
+  it("is closed by close()", function()
+    local other = ccw.load(support.kernels)
+    local scale = other.scale
+    other:close()
+    other:close()
+    assert.equal("f32[1] {6}", tostring(ccw.call(scale, { ccw.f32 { 3 } }, "f32[1]", { s = ccw.f32(2) })))
+    local ok, message = pcall(function() return other.scale end)
+    assert.is_false(ok)
+    assert.matches("this library is closed", message, 1, true)
+  end)
+end)
+
+describe("ccw inspect", function()
+  local function inspect(arguments) return support.sh(("'%s' inspect %s"):format(support.program, arguments)) end
+
+  it("lists exported functions without running the library's code", function()
+    local output, good = inspect(("'%s'"):format(support.library "needs_library"))
+    assert.is_true(good)
+    assert.equal("needs\n", output)
+  end)
+
+  it("tells API version and traits of those that are named", function()
+    local output, good = inspect(("'%s' recordable nothing"):format(support.library "plain"))
+    assert.is_true(good)
+    assert.matches("^recordable %(FFI 0.1; command_buffer_compatible; [^\n]*libplain.so%)\nnothing %(FFI 0.1; [^\n]*%)\n$", output)
+  end)
+
+  it("reports what cannot be asked", function()
+    local plain = support.library "plain"
+    local output, good = inspect(("'%s' silent nothing absent"):format(plain))
+    assert.is_false(good)
+    assert.matches("silent: error: INVALID_ARGUMENT: silent: it did not answer the metadata query", output, 1, true)
+    assert.matches("\nnothing (FFI 0.1; ", output, 1, true)
+    assert.matches(("absent: error: NOT_FOUND: %s: exports no 'absent'"):format(plain), output, 1, true)
+    output, good = inspect "nowhere.so"
+    assert.is_false(good)
+    assert.equal("ccw: NOT_FOUND: nowhere.so: No such file or directory\n", output)
+  end)
+
+  it("goes on when a handler dies or hangs while it is asked", function()
+    local path = support.temporary() .. "/libdeadly.so"
+    local source = support.write("deadly.c", [[
+      #include <stdlib.h>
+      #include <unistd.h>
+      void *dies(void *frame) { (void)frame; abort(); }
+      void *hangs(void *frame) { (void)frame; for (;;) pause(); }
+    ]])
+    local output, built = support.sh(("gcc -shared -fPIC -o '%s' '%s'"):format(path, source))
+    assert.is_true(built, output)
+    assert.matches("dies: error: asking ended it: signal 6\n", (inspect(("'%s' dies"):format(path))), 1, true)
+    local lines, good = require "ccw.inspect".inspect(support.program, path, { "hangs" }, 0.5)
+    assert.is_false(good)
+    assert.same({ "hangs: error: asking ended it: it did not answer in time" }, lines)
+  end)
+end)

@@ -1,0 +1,165 @@
+-- CC-35: handlers out of Python extension modules, as they are published on PyPI.
+local ccw = require "ccw"
+local support = require "spec.support"
+
+local folder = os.getenv "CCW_KLUJAX" or support.build .. "/python"
+local klujax = support.sh(("ls '%s'/klujax_cpp.*.so 2>/dev/null"):format(folder)):match "[^\n]+"
+
+local function with_klujax(name, body)
+  it(name, function()
+    if not klujax then return support.skip "klujax could not be had" end
+    body(ccw.load("python:klujax_cpp", { path = folder }))
+  end)
+end
+
+--- Runs Lua in a program of its own, with an environment; gives its output.
+local function run(environment, code)
+  local path = support.write("python_spec.lua", code)
+  return (support.sh(("env %s '%s' '%s'"):format(environment, support.program, path)))
+end
+
+describe("CC-35 klujax, which was built for JAX", function()
+  with_klujax("has 21 handlers", function(lib)
+    assert.equal(21, #lib:names())
+    assert.equal(klujax, lib:path())
+    assert.equal("0.1", lib.solve_f64.version)
+  end)
+
+  with_klujax("solves and multiplies", function(lib)
+    local Ai, Aj, Ax = ccw.s32 { 0, 1, 1 }, ccw.s32 { 0, 0, 1 }, ccw.f64 { { 2, 1, 3 } }
+    local b = ccw.f64 { { { 4 }, { 8 } } }
+    assert.equal("f64[1,2,1] {{{2}, {2}}}", tostring(ccw.call(lib.solve_f64, { Ai, Aj, Ax, b }, "f64[1,2,1]")))
+    assert.equal("f64[1,2,1] {{{8}, {28}}}", tostring(ccw.call(lib.dot_f64, { Ai, Aj, Ax, b }, "f64[1,2,1]")))
+  end)
+
+  with_klujax("refuses an f32 for an f64", function(lib)
+    local _, err = ccw.try(ccw.call, lib.solve_f64, { ccw.s32 { 0, 1, 1 }, ccw.s32 { 0, 0, 1 },
+      ccw.f32 { { 2, 1, 3 } }, ccw.f64 { { { 4 }, { 8 } } } }, "f64[1,2,1]")
+    assert.equal("INVALID_ARGUMENT", err.code)
+    assert.same({ 2 }, err.operands)
+    assert.matches("expected F64 but got F32", err.message, 1, true)
+  end)
+
+  with_klujax("is found by path, by PYTHONPATH and by its file", function()
+    assert.equal(klujax .. "\n", run(("PYTHONPATH='%s'"):format(folder), 'print(ccw.load("python:klujax_cpp"):path())'))
+    assert.equal(klujax, ccw.load("python:" .. klujax):path())
+    assert.equal(klujax, ccw.load("python:klujax_cpp", { path = { "/nowhere", folder } }):path())
+  end)
+
+  with_klujax("has near names for one that is not there", function(lib)
+    local _, err = ccw.try(lib.handler, lib, "solve_f65")
+    assert.equal(("NOT_FOUND: %s: has no handler 'solve_f65'; near: solve_f64"):format(klujax), tostring(err))
+    _, err = ccw.try(lib.handler, lib, "KLUNumeric")
+    assert.equal("NOT_FOUND", err.code)
+  end)
+
+  with_klujax("is registered and called by name", function(lib)
+    ccw.register("klu.dot", lib.dot_f64, "cpu")
+    local y = ccw.call("klu.dot", { ccw.s32 { 0 }, ccw.s32 { 0 }, ccw.f64 { { 2 } }, ccw.f64 { { { 4 } } } }, "f64[1,1,1]")
+    assert.equal(8, y.flat[1])
+  end)
+end)
+
+describe("CC-35 a Python module", function()
+  it("that is not there is not found", function()
+    local _, err = ccw.try(ccw.load, "python:ccw_no_such_module")
+    assert.equal("NOT_FOUND", err.code)
+    assert.matches("^Python 3%.%d+%.%d+ finds no module 'ccw_no_such_module': ModuleNotFoundError: ", err.message)
+  end)
+
+  it("that cannot be imported says why, in Python's words", function()
+    support.write("ccw_bad_module.py", "raise ValueError('not today')\n")
+    local _, err = ccw.try(ccw.load, "python:ccw_bad_module", { path = support.temporary() })
+    assert.equal("FAILED_PRECONDITION", err.code)
+    assert.matches("cannot import 'ccw_bad_module': ValueError: not today$", err.message)
+    support.write("ccw_needs_module.py", "import ccw_not_there\n")
+    _, err = ccw.try(ccw.load, "python:ccw_needs_module", { path = support.temporary() })
+    assert.equal("FAILED_PRECONDITION", err.code)
+    assert.matches("No module named 'ccw_not_there'", err.message, 1, true)
+  end)
+
+  it("gives capsules from attributes, dictionaries and functions that say that they take nothing", function()
+    support.write("ccw_capsules.py", ([[
+import ctypes
+lib = ctypes.CDLL(%q)
+new = ctypes.pythonapi.PyCapsule_New
+new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+NAME = b"xla._CUSTOM_CALL_TARGET"
+OTHER = b"something else"
+def address(name): return ctypes.cast(getattr(lib, name), ctypes.c_void_p).value
+direct = new(address("nothing"), None, None)
+named_capsule = new(address("nothing"), NAME, None)
+by_name = {"from_dictionary": new(address("copy"), NAME, None), "bundle": {"execute": new(address("nothing"), None, None)}}
+staged = {"instantiate": new(address("nothing"), None, None), "execute": new(address("nothing"), None, None)}
+wrong_name = new(address("nothing"), OTHER, None)
+data = (ctypes.c_char * 16)()
+not_code = new(ctypes.addressof(data), None, None)
+called = []
+def registrations():
+    "registrations() -> dict"
+    called.append("registrations")
+    return {"from_function": new(address("increment"), None, None)}
+def capsule_maker():
+    "capsule_maker() -> types.CapsuleType"
+    return new(address("copy"), None, None)
+def says_nothing():
+    called.append("says_nothing")
+    return new(address("nothing"), None, None)
+def takes_one(x):
+    "takes_one(x: int) -> capsule"
+    called.append("takes_one")
+def fails():
+    "fails() -> capsule"
+    raise RuntimeError("no")
+]]):format(support.library "plain"))
+    local lib = ccw.load("python:ccw_capsules", { path = support.temporary() })
+    local names = lib:names()
+    table.sort(names)
+    assert.same({ "bundle", "capsule_maker", "direct", "from_dictionary", "from_function", "named_capsule", "staged" }, names)
+    assert.equal("f32[1] {2}", tostring(ccw.call(lib.from_function, { ccw.f32 { 1 } }, "f32[1]")))
+    assert.same({ "instantiate", "execute" }, lib.staged.stages)
+    assert.equal("nothing", lib:handler("direct").name == "direct" and "nothing")
+
+    -- others when they are named
+    assert.equal("says_nothing", lib.says_nothing.name)
+    local _, err = ccw.try(lib.handler, lib, "wrong_name")
+    assert.matches("'wrong_name' is no handler: its capsule is named otherwise than a handler's", err.message, 1, true)
+    _, err = ccw.try(lib.handler, lib, "not_code")
+    assert.matches("'not_code' is no handler: its capsule does not point to code", err.message, 1, true)
+    _, err = ccw.try(lib.handler, lib, "takes_one")
+    assert.matches("TypeError", err.message, 1, true)
+    _, err = ccw.try(lib.handler, lib, "fails")
+    assert.matches("RuntimeError: no", err.message, 1, true)
+  end)
+
+  it("needs a libpython, and says so where there is none", function()
+    assert.equal("UNAVAILABLE: Python modules need a libpython, and there is none: install one (on Debian 12 the package " ..
+      "libpython3.11), or name its file in CCW_LIBPYTHON\n",
+      run("CCW_LIBPYTHON=/nowhere.so", 'print(select(2, ccw.try(ccw.load, "python:json")))'))
+  end)
+
+  it("comes from the interpreter that belongs to the libpython, whatever python3 is on PATH", function()
+    local bin = support.temporary() .. "/bin"
+    os.execute(("mkdir -p '%s' && printf '#!/bin/sh\\necho wrong\\n' > '%s/python3' && chmod +x '%s/python3'"):format(bin, bin, bin))
+    support.write("ccw_where.py", "import sys\nopen(sys.path[0] + '/where', 'w').write(sys.prefix + ' ' + sys.executable)\n")
+    local output = run(("PATH='%s':/usr/bin:/bin"):format(bin),
+      ('ccw.load("python:ccw_where", {path = %q})'):format(support.temporary()))
+    assert.equal("", output)
+    local file <close> = assert(io.open(support.temporary() .. "/where"))
+    assert.matches("^/usr /usr/bin/python3%.%d+$", file:read "a")
+  end)
+
+  it("of a virtual environment is found", function()
+    local environment = (os.getenv "CCW_VENV" or support.build .. "/venv") .. "/jax-0.10.2"
+    if not support.exists(environment .. "/pyvenv.cfg") then return support.skip "JAX 0.10.2 could not be had" end
+    local output = run(("VIRTUAL_ENV='%s'"):format(environment), [[
+      local lapack = ccw.load "python:jaxlib.cpu._lapack"
+      print(#lapack:names() > 50, lapack.lapack_sgeqrf_ffi.version)
+      -- QR of the 2x2 matrix (3 0; 4 0), column by column: -5, and the Householder vector below it
+      local a = ccw.f32 { { 3, 4 }, { 0, 0 } }
+      local qr = ccw.try(ccw.call, lapack.lapack_sgeqrf_ffi, { a }, "(f32[2,2], f32[2])")
+      print(qr ~= nil or "refused")
+    ]])
+    assert.matches("^true\t0%.%d\n", output)
+  end)
+end)
