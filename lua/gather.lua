@@ -21,7 +21,9 @@ local function note(text)
 end
 
 local function gather_c(text)
-  for block in text:gmatch("/%* (.-) %*/\nstatic") do note((block:gsub("\n *%* ?", "\n"))) end
+  for comment, behind in text:gmatch "/%* (.-) %*/()" do
+    if text:find("^\nstatic ", behind) then note((comment:gsub("\n *%* ?", "\n"))) end
+  end
 end
 
 -- A Lua doc comment goes on over the lines that start with "--".

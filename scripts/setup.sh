@@ -14,7 +14,7 @@ step() {
   shift
   "$@" >"$log" 2>&1 && return
   local line
-  line=$(grep -iE 'error|fatal|cannot|failed' "$log" | head -n 1)
+  line=$(grep -E '([Ee]rror|ERROR|E):|[Ff]atal|[Cc]annot' "$log" | head -n 1)
   die "$what failed: ${line:-$(tail -n 1 "$log")} (all of it: $log)"
 }
 

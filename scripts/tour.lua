@@ -1,5 +1,6 @@
 -- tour.lua BUILD: the first calls, as a person types them at the prompt, with what they give.
 local build = arg[1]
+local ccw = require "ccw"
 local repl = require "ccw.repl"
 
 print [[

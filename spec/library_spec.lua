@@ -75,8 +75,10 @@ describe("a library", function()
     local path = lib:path()
     assert.equal(("NOT_FOUND: %s: exports no 'nothin'; near: nothing"):format(path), tostring(failure(lib.handler, lib, "nothin")))
     assert.equal(("NOT_FOUND: %s: exports no 'zzz'"):format(path), tostring(failure(function() return lib.zzz end)))
-    assert.equal(("INVALID_ARGUMENT: %s: 'some_data' is data, not a function"):format(path), tostring(failure(lib.handler, lib, "some_data")))
-    assert.equal(("NOT_FOUND: %s: links to, but does not hold, 'malloc'"):format(path), tostring(failure(lib.handler, lib, "malloc")))
+    assert.equal(("INVALID_ARGUMENT: %s: 'some_data' is data, not a function"):format(path),
+      tostring(failure(lib.handler, lib, "some_data")))
+    assert.equal(("NOT_FOUND: %s: links to, but does not hold, 'malloc'"):format(path),
+      tostring(failure(lib.handler, lib, "malloc")))
   end)
 
   it("is closed by close()", function()

@@ -118,7 +118,7 @@ def fails():
     assert.same({ "bundle", "capsule_maker", "direct", "from_dictionary", "from_function", "named_capsule", "staged" }, names)
     assert.equal("f32[1] {2}", tostring(ccw.call(lib.from_function, { ccw.f32 { 1 } }, "f32[1]")))
     assert.same({ "instantiate", "execute" }, lib.staged.stages)
-    assert.equal("nothing", lib:handler("direct").name == "direct" and "nothing")
+    assert.equal("direct", lib.direct.name)
 
     -- others when they are named
     assert.equal("says_nothing", lib.says_nothing.name)
@@ -155,11 +155,7 @@ def fails():
     local output = run(("VIRTUAL_ENV='%s'"):format(environment), [[
       local lapack = ccw.load "python:jaxlib.cpu._lapack"
       print(#lapack:names() > 50, lapack.lapack_sgeqrf_ffi.version)
-      -- QR of the 2x2 matrix (3 0; 4 0), column by column: -5, and the Householder vector below it
-      local a = ccw.f32 { { 3, 4 }, { 0, 0 } }
-      local qr = ccw.try(ccw.call, lapack.lapack_sgeqrf_ffi, { a }, "(f32[2,2], f32[2])")
-      print(qr ~= nil or "refused")
     ]])
-    assert.matches("^true\t0%.%d\n", output)
+    assert.matches("^true\t0%.%d\n$", output)
   end)
 end)

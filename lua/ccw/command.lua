@@ -73,9 +73,8 @@ return function(arguments)
   end
   if verbs[first] then return verbs[first](table.move(arguments, 2, #arguments, 1, {}), program) end
 
-  local file, rest = nil, {}
+  local file, rest = first, {}
   if first:sub(1, 1) ~= "-" then -- what follows a file is the file's
-    file = first
     table.move(arguments, 2, #arguments, 1, rest)
   else
     local options = parser():parse(table.move(arguments, 1, #arguments, 1, {}))

@@ -48,7 +48,7 @@ local function check_options(options)
     local wanted = option_types[name]
     if not wanted then misuse(3, "no option is called '%s'", tostring(name)) end
     if type(value) ~= wanted then misuse(3, "%s: expected a %s, got %s", name, wanted, type(value)) end
-    if wanted == "number" and not (value >= 0) then misuse(3, "%s: expected 0 or more, got %s", name, value) end
+    if wanted == "number" and (value < 0 or value ~= value) then misuse(3, "%s: expected 0 or more, got %s", name, value) end
   end
   return options or {}
 end

@@ -29,13 +29,16 @@ function meta.__eq(a, b) return M.is_error(a) and M.is_error(b) and a.code == b.
 --- Where ccw's own functions come from: "=ccw." or a path, in front of a module's name.
 local own = debug.getinfo(1, "S").source:match "^(.*)errors"
 
---- The level of the nearest function that is not ccw's own, as error counts them in the function that asks.
+--- Whether a function, as debug.getinfo describes it, is one of ccw's own modules'.
+function M.is_own(info) return info.source:sub(1, #own) == own end
+
+--- The level of the nearest function that is not ccw's own, as error counts them in the function that asks; 0 for none.
 local function caller_level()
   local level = 2
   while true do
     local info = debug.getinfo(level, "S")
-    if not info then return 1 end
-    if info.what ~= "C" and info.source:sub(1, #own) ~= own then return level - 1 end
+    if not info then return 0 end
+    if info.what ~= "C" and not M.is_own(info) then return level - 1 end
     level = level + 1
   end
 end

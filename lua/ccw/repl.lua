@@ -141,8 +141,10 @@ function Session:compile(source)
     local keep = (" ; __ccw_keep(function() return %s end) ; "):format(names)
     body = return_at and source:sub(1, return_at - 1) .. keep .. source:sub(return_at) or source .. "\n" .. keep
   end
-  local env = setmetatable({ __ccw_keep = function(holder) self:keep(declared, holder) end },
-    { __index = self.env, __newindex = self.env })
+  local env = setmetatable({
+    __ccw_keep = function(holder) self:keep(declared, holder) end,
+    __ccw_values = function(...) return ... end,
+  }, { __index = self.env, __newindex = self.env })
   local outer, message = load(head .. "return function(...) " .. body .. "\nend", "=prompt", "t", env)
   if not outer then return nil, message end
   local chunk = outer()
@@ -163,22 +165,22 @@ function M.classify(source)
   return nil, message
 end
 
---- The part of a traceback that is the user's.
-local function trim(traceback)
+--- Where an error came from, a line for each of the user's functions; nothing where the message says it all.
+local function user_frames()
   local lines = {}
-  for line in traceback:gmatch "[^\n]+" do
-    if line:find "%[C%]: in function 'xpcall'" or line:find "^%s*ccw%.repl:" then break end
-    if not line:find "^%s*ccw%.%w+:" then lines[#lines + 1] = line end
+  for level = 3, math.huge do
+    local info = debug.getinfo(level, "Slnf")
+    if not info or info.func == Session.run then break end
+    if info.what ~= "C" and not errors.is_own(info) then
+      lines[#lines + 1] = ("\n  %s:%d: in %s"):format(info.short_src, info.currentline, info.name or "the chunk")
+    end
   end
-  return table.concat(lines, "\n")
+  return #lines > 1 and table.concat(lines) or ""
 end
 
 local function describe_error(err)
   if errors.is_error(err) then return tostring(err) end
-  local text = tostring(err):gsub("^ccw%.[%w_]+:%d+: ", "")
-  local traceback = trim(debug.traceback("", 2))
-  if not traceback:find "\n[^\n]+\n" then return text end -- only the prompt's own line: the message says it
-  return text .. traceback
+  return tostring(err) .. user_frames()
 end
 
 --- session:run(source) -> ok, text. Runs a whole chunk and gives what to show: its values, or its error.
@@ -187,7 +189,9 @@ function Session:run(source)
   local chunk
   if kind == "more" then message = "the input ends in the middle" end
   if kind == "expression" or kind == "statement" then
-    chunk, message = self:compile(kind == "expression" and "return " .. source or source)
+    -- through a function, so that a call is no tail call and the place of an error is known
+    local close = source:find "%-%-" and "\n)" or ")" -- a comment would hide it
+    chunk, message = self:compile(kind == "expression" and "return __ccw_values(" .. source .. close or source)
   end
   if not chunk then return false, "error: " .. message end
   local results = table.pack(xpcall(self.protect or function(f) return f() end, describe_error, chunk))

@@ -11,15 +11,6 @@ static int builder_new(lua_State *L)
   return 1;
 }
 
-/* Nothing, or why not: the caller knows where in the table it is. */
-static int outcome(lua_State *L, ccw_status status)
-{
-  if (!status.code) return 0;
-  lua_pushstring(L, ccw_status_text(status));
-  ccw_status_free(status);
-  return 1;
-}
-
 /* builder:add(name, value) -> nil, or why not. The value is a boolean, a number, a scalar, a string, a buffer (an array
  * attribute, whatever its rank) or a dictionary. */
 static int builder_add(lua_State *L)
@@ -28,18 +19,18 @@ static int builder_add(lua_State *L)
   size_t name_length, length;
   const char *name = luaL_checklstring(L, 2, &name_length);
   ccw_scalar scalar;
-  if (to_scalar(L, 3, &scalar)) return outcome(L, ccw_attributes_add_scalar(builder, name, name_length, scalar));
+  if (to_scalar(L, 3, &scalar)) return push_problem(L, ccw_attributes_add_scalar(builder, name, name_length, scalar));
   if (lua_type(L, 3) == LUA_TSTRING) {
     const char *bytes = lua_tolstring(L, 3, &length);
-    return outcome(L, ccw_attributes_add_string(builder, name, name_length, bytes, length));
+    return push_problem(L, ccw_attributes_add_string(builder, name, name_length, bytes, length));
   }
   if (luaL_testudata(L, 3, CCW_BUFFER)) {
     const ccw_buffer *buffer = check_buffer(L, 3);
     const ccw_shape *shape = ccw_buffer_shape(buffer);
-    return outcome(
+    return push_problem(
         L, ccw_attributes_add_array(builder, name, name_length, shape->dtype, ccw_buffer_data(buffer), shape->count));
   }
-  return outcome(L, ccw_attributes_add_dictionary(builder, name, name_length, check_box(L, 3, CCW_ATTRIBUTES)));
+  return push_problem(L, ccw_attributes_add_dictionary(builder, name, name_length, check_box(L, 3, CCW_ATTRIBUTES)));
 }
 
 /* builder:finish() -> dictionary. The builder is closed then. */

@@ -189,10 +189,7 @@ static int buffer_newindex(lua_State *L)
   if (shape->rank > 1) return luaL_error(L, "[%I] is a row: write its elements, or fill() it", i + 1);
   ccw_scalar scalar;
   if (!to_element(L, 3, buffer, &scalar)) return luaL_error(L, "element [%I]: %s", i + 1, push_expected(L, 3, buffer));
-  ccw_status status = ccw_buffer_set(buffer, i, scalar);
-  if (!status.code) return 0;
-  lua_pushstring(L, ccw_status_text(status));
-  ccw_status_free(status);
+  if (push_problem(L, ccw_buffer_set(buffer, i, scalar)) == 0) return 0;
   return luaL_error(L, "element [%I]: %s", i + 1, lua_tostring(L, -1));
 }
 
@@ -222,11 +219,7 @@ static int put_element(lua_State *L)
     push_expected(L, 3, buffer);
     return 1;
   }
-  ccw_status status = ccw_buffer_set(buffer, k, scalar);
-  if (!status.code) return 0;
-  lua_pushstring(L, ccw_status_text(status));
-  ccw_status_free(status);
-  return 1;
+  return push_problem(L, ccw_buffer_set(buffer, k, scalar));
 }
 
 /* element_text(buffer, k) -> string. The element as people write it, counted from 0. */

@@ -25,11 +25,19 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
   return lua_error(L);
 }
 
+int push_problem(lua_State *L, ccw_status status)
+{
+  if (!status.code) return 0;
+  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) return raise_status(L, status, NULL, NULL);
+  lua_pushstring(L, ccw_status_text(status));
+  ccw_status_free(status);
+  return 1;
+}
+
 int raise_misuse(lua_State *L, int argument, ccw_status status)
 {
-  const char *message = lua_pushstring(L, ccw_status_text(status));
-  ccw_status_free(status);
-  return luaL_argerror(L, argument, message);
+  push_problem(L, status);
+  return luaL_argerror(L, argument, lua_tostring(L, -1));
 }
 
 /* code_names() -> table. The names of all codes, by their number, 0 for OK. */

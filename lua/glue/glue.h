@@ -50,6 +50,10 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
  * status. Never returns. */
 int raise_misuse(lua_State *L, int argument, ccw_status status);
 
+/* Pushes the text of a failure and returns 1, or 0 for success: for a caller who knows better where it is wrong. Want of
+ * memory is nobody's misuse, and is raised. Consumes the status. */
+int push_problem(lua_State *L, ccw_status status);
+
 /* What messages call the value at that index: "number", "buffer". */
 const char *kind_name(lua_State *L, int index);
 

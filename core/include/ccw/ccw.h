@@ -88,7 +88,7 @@ CCW_API CCW_MUST_USE ccw_status ccw_text_status(const ccw_text *text);
 /* Frees the text and makes it empty. */
 CCW_API void ccw_text_free(ccw_text *text);
 
-/* The names nearest to a wanted one, nearest first: start with ccw_near_to, then offer every name there is. */
+/* The names nearest to a wanted one, nearest first. */
 enum { CCW_NEAR_MOST = 3, CCW_NEAR_LENGTH = 64 };
 
 typedef struct ccw_near {
@@ -101,6 +101,7 @@ typedef struct ccw_near {
   } best[CCW_NEAR_MOST];
 } ccw_near;
 
+/* Starts a search for names near to the wanted one. Offer every name there is then. */
 CCW_API ccw_near ccw_near_to(const char *wanted, size_t length);
 
 /* Takes note of a name, if it is near: a third of its letters wrong at the most, whatever their case. */
@@ -146,6 +147,7 @@ CCW_API ccw_dtype ccw_dtype_from_name(const char *name, size_t length);
 /* Bits of an element in memory, 0 for token and for what is no dtype. */
 CCW_API int ccw_dtype_bits(ccw_dtype dtype);
 
+/* Its class, NONE for what is no dtype. */
 CCW_API ccw_class ccw_dtype_class(ccw_dtype dtype);
 
 /* Converts to another dtype. Floats round to nearest, ties to even, and overflow as the format says (infinity, NaN or its
@@ -195,6 +197,7 @@ CCW_API CCW_MUST_USE ccw_status ccw_type_parse(const char *text, size_t length, 
 /* The type of an array. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_type_of_shape(const ccw_shape *shape, ccw_type **out_type);
 
+/* Another reference, and one less. */
 CCW_API ccw_type *ccw_type_retain(ccw_type *type);
 CCW_API void ccw_type_release(ccw_type *type);
 
@@ -233,9 +236,11 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_view(
     ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view);
 
+/* Another reference, and one less. */
 CCW_API ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer);
 CCW_API void ccw_buffer_release(ccw_buffer *buffer);
 
+/* The shape, borrowed. */
 CCW_API const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer);
 
 /* The first element's memory; NULL for a token, and for a view that starts inside a byte. */
@@ -304,6 +309,7 @@ CCW_API CCW_MUST_USE ccw_status ccw_attributes_finish(ccw_attributes_builder *bu
 /* Throws away a builder that is not wanted any more; NULL is fine. */
 CCW_API void ccw_attributes_discard(ccw_attributes_builder *builder);
 
+/* Another reference, and one less. */
 CCW_API ccw_attributes *ccw_attributes_retain(ccw_attributes *attributes);
 CCW_API void ccw_attributes_release(ccw_attributes *attributes);
 
@@ -350,6 +356,7 @@ typedef struct ccw_library ccw_library;
 CCW_API CCW_MUST_USE ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle,
     XLA_FFI_Handler_Traits traits, ccw_library *library, ccw_handler **out_handler);
 
+/* Another reference, and one less. */
 CCW_API ccw_handler *ccw_handler_retain(ccw_handler *handler);
 CCW_API void ccw_handler_release(ccw_handler *handler);
 
@@ -362,6 +369,7 @@ typedef struct ccw_handler_info {
   int64_t state_type; /* type id of the state that instantiate makes, else 0 */
 } ccw_handler_info;
 
+/* What is known of a handler. */
 CCW_API ccw_handler_info ccw_handler_describe(const ccw_handler *handler);
 
 /* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
@@ -378,6 +386,7 @@ CCW_API CCW_MUST_USE ccw_status ccw_library_open(const char *path, ccw_library *
 CCW_API CCW_MUST_USE ccw_status ccw_library_open_python(
     const char *module, const char *const *path, size_t path_size, ccw_library **out_library);
 
+/* Another reference, and one less. */
 CCW_API ccw_library *ccw_library_retain(ccw_library *library);
 CCW_API void ccw_library_release(ccw_library *library);
 

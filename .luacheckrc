@@ -1,0 +1,3 @@
+std = "lua54"
+max_line_length = 140
+files["spec/**/*_spec.lua"] = { std = "+busted" }

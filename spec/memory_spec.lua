@@ -1,0 +1,85 @@
+-- What happens when memory runs out: a status each time, and nothing leaked.
+local ccw = require "ccw"
+local core = require "ccw.core"
+local support = require "spec.support"
+
+local lib = ccw.load(support.kernels)
+local plain = ccw.load(support.library "plain")
+
+--- Runs f with core's allocator failing at allocation 0, 1, 2, ... until f succeeds; after each, as much is in use as before.
+local function exhaust(f)
+  f()
+  collectgarbage() collectgarbage()
+  local before, failures = core.memory().blocks, 0
+  for n = 0, 10000 do
+    core.fail_memory(n)
+    local good, err = pcall(f)
+    core.fail_memory()
+    collectgarbage() collectgarbage()
+    assert.equal(before, core.memory().blocks, "after allocation " .. n)
+    if good then return failures end
+    assert.is_not_string(err)
+    assert.equal("RESOURCE_EXHAUSTED", err.code, ("allocation %d: %s"):format(n, err))
+    failures = failures + 1
+  end
+  error "it never succeeded"
+end
+
+describe("without memory", function()
+  it("arrays and types fail cleanly", function()
+    assert.is_true(exhaust(function()
+      local x = ccw.array("f32[2,3]", { { 1, 2, 3 }, { 4, 5, 6 } })
+      return tostring(x[2]) .. tostring(x:as "s4":copy()) .. tostring(ccw.type "(f32[1], (s8[], (), ()), f32[], f32[])")
+    end) > 20)
+  end)
+
+  it("attributes fail cleanly", function()
+    assert.is_true(exhaust(function()
+      return tostring(ccw.attrs { a = 1, b = { c = "x", d = { 1, 2 }, e = { f = true } }, g = ccw.s8 { 1 } })
+    end) > 15)
+  end)
+
+  it("calls fail cleanly", function()
+    local x = ccw.f32 { 1, 2 }
+    assert.is_true(exhaust(function()
+      local call <close> = ccw.prepare(lib.scale, { x }, "(f32[2])", { s = ccw.f32(2) })
+      return call:explain() .. tostring(call()[1])
+    end) > 10)
+  end)
+
+  it("a failing handler fails with its own code, or with what was missing", function()
+    local codes = {}
+    exhaust(function()
+      local _, err = ccw.try(ccw.call, plain.fail_with, {}, "()", { code = ccw.s32(5), message = "x" })
+      codes[err.code] = true
+      if err.code ~= "NOT_FOUND" then error(err, 0) end
+      return true
+    end)
+    assert.is_true(codes.NOT_FOUND and codes.RESOURCE_EXHAUSTED)
+  end)
+
+  it("the registry fails cleanly", function()
+    local count = 0
+    local handler = lib.scale
+    local function register()
+      count = count + 1
+      ccw.register("memory." .. count, handler)
+      return true
+    end
+    register()
+    core.fail_memory(0)
+    local _, err = ccw.try(register)
+    core.fail_memory()
+    assert.equal("RESOURCE_EXHAUSTED", err.code)
+    assert.is_true(register())
+  end)
+
+  it("loading fails cleanly", function()
+    assert.is_true(exhaust(function() return tostring(ccw.load(support.kernels)) end) > 3)
+  end)
+
+  it("a buffer of more than there is gives RESOURCE_EXHAUSTED", function()
+    local _, err = ccw.try(ccw.array, "u8[1152921504606846975]")
+    assert.equal("RESOURCE_EXHAUSTED: no memory for 1152921504606846975 bytes", tostring(err))
+  end)
+end)
