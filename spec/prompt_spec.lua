@@ -129,8 +129,7 @@ describe("the prompt", function()
 end)
 
 describe("the prompt at a terminal", function()
-  local socket = "ccw-spec-" .. tostring({}):match "0x(%x+)"
-  local state
+  local state, socket
 
   local function tmux(arguments) return support.sh(("tmux -L %s -f /dev/null %s"):format(socket, arguments)) end
   local function screen() return (tmux "capture-pane -p -t 0") end
@@ -145,8 +144,10 @@ describe("the prompt at a terminal", function()
     error("the screen does not show " .. text .. ":\n" .. screen(), 2)
   end
 
+  --- A terminal with a prompt of its own; a server that is ending takes no new session, so that each has its server.
   local function start()
-    tmux "kill-server"
+    if socket then tmux "kill-server" end
+    socket = "ccw-spec-" .. tostring({}):match "0x(%x+)"
     tmux(("new-session -d -x 100 -y 40 \"env XDG_STATE_HOME='%s' '%s'; cat\""):format(state, support.program))
     wait_for "ccw>"
   end
@@ -155,10 +156,10 @@ describe("the prompt at a terminal", function()
     state = support.temporary() .. "/state"
   end)
 
-  teardown(function() tmux "kill-server" end)
+  teardown(function() if socket then tmux "kill-server" end end)
 
   it("edits, completes, remembers and comes back from Ctrl-C", function()
-    if not tmux "-V":find "^tmux" then return support.skip "tmux is not here" end
+    if not support.sh "tmux -V":find "^tmux" then return support.skip "tmux is not here" end
     start()
     wait_for "?name for help"
     type_in("-l 'local x = ccw.array(\"f32[2]\", {1, 2})'", "Enter", "-l 'x:rever'", "BSpace", "BSpace", "BSpace", "-l 's'", "Tab")

@@ -223,7 +223,7 @@ static ccw_status find_function(const ccw_library *library, const char *name, XL
 
 ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handler **out_handler)
 {
-  XLA_FFI_Handler_Bundle bundle = {NULL};
+  XLA_FFI_Handler_Bundle bundle = {0};
   if (library->module) {
     bool found;
     CCW_TRY(ccw_python_bundle(library->module, name, &bundle, &found));

@@ -440,7 +440,7 @@ static ccw_status look_up(ccw_python *module, const char *name)
 
 ccw_status ccw_python_bundle(ccw_python *module, const char *name, XLA_FFI_Handler_Bundle *out_bundle, bool *out_found)
 {
-  XLA_FFI_Handler_Bundle bundle = {NULL};
+  XLA_FFI_Handler_Bundle bundle = {0};
   const char *fault = NULL;
   bool found = find(module, name, &bundle, &fault);
   if (!found) {

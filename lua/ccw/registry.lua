@@ -35,12 +35,15 @@ local list_metatable = {}
 
 function list_metatable.__tostring(list)
   if #list == 0 then return "no handler is registered" end
-  local rows, width = {}, 0
-  for _, row in ipairs(list) do width = math.max(width, #row.name) end
+  local rows, names, width = {}, {}, 0
+  for i, row in ipairs(list) do
+    names[i] = row.name:find "%c" and core.quote(row.name) or row.name
+    width = math.max(width, #names[i])
+  end
   for i, row in ipairs(list) do
     local info = core.info(row.handler)
     local traits = #info.traits > 0 and "  " .. table.concat(info.traits, ", ") or ""
-    rows[i] = ("%-" .. width .. "s  %-6s  FFI %s  %s%s  %s"):format(row.name, row.platform, info.version,
+    rows[i] = names[i] .. (" "):rep(width - #names[i]) .. ("  %-6s  FFI %s  %s%s  %s"):format(row.platform, info.version,
       table.concat(info.stages, ", "), traits, info.library ~= "" and info.library or "(no library)")
   end
   return table.concat(rows, "\n")
