@@ -1,6 +1,5 @@
 #include "base/memory.h"
 
-#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +10,12 @@
 /* From here on blocks come straight from the kernel, which hands out zeroes and no memory before it is touched. */
 enum { LARGE = 4 << 20 };
 
-static void *system_allocate(void *context, size_t size, size_t alignment, bool zeroed)
+static void *system_allocate(void *context, size_t size, bool zeroed)
 {
   (void)context;
-  if (size >= LARGE && alignment <= 4096) {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-  }
-  void *memory = NULL;
-  if (alignment <= alignof(max_align_t))
-    memory = malloc(size);
-  else if (posix_memalign(&memory, alignment, size) != 0)
-    return NULL;
-  if (memory && zeroed) memset(memory, 0, size);
-  return memory;
+  if (size < LARGE) return zeroed ? calloc(1, size) : malloc(size);
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
 }
 
 static void system_release(void *context, void *memory, size_t size)
@@ -37,8 +28,8 @@ static void system_release(void *context, void *memory, size_t size)
 }
 
 static ccw_allocator current = {system_allocate, system_release, NULL};
-static _Atomic uint64_t allocations;
-static _Atomic int64_t blocks, bytes;
+static _Atomic uint64_t allocations, releases;
+static _Atomic int64_t bytes;
 
 ccw_allocator ccw_memory_replace(ccw_allocator allocator)
 {
@@ -49,23 +40,25 @@ ccw_allocator ccw_memory_replace(ccw_allocator allocator)
 
 ccw_memory_use ccw_memory_in_use(void)
 {
+  uint64_t allocated = atomic_load(&allocations);
   return (ccw_memory_use){
-      .allocations = atomic_load(&allocations), .blocks = atomic_load(&blocks), .bytes = atomic_load(&bytes)};
+      .allocations = allocated, .blocks = (int64_t)(allocated - atomic_load(&releases)), .bytes = atomic_load(&bytes)};
 }
 
-void *ccw_allocate_aligned(size_t size, size_t alignment, bool zeroed)
+static void *allocate(size_t size, bool zeroed)
 {
   if (size == 0) size = 1;
   if (size > PTRDIFF_MAX) return NULL;
-  void *memory = current.allocate(current.context, size, alignment, zeroed);
+  void *memory = current.allocate(current.context, size, zeroed);
   if (!memory) return NULL;
   atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&bytes, (int64_t)size, memory_order_relaxed);
   return memory;
 }
 
-void *ccw_allocate(size_t size) { return ccw_allocate_aligned(size, alignof(max_align_t), false); }
+void *ccw_allocate(size_t size) { return allocate(size, false); }
+
+void *ccw_allocate_zeroed(size_t size) { return allocate(size, true); }
 
 void *ccw_reallocate(void *memory, size_t size, size_t new_size)
 {
@@ -80,7 +73,7 @@ void ccw_release(void *memory, size_t size)
 {
   if (!memory) return;
   if (size == 0) size = 1;
-  atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&releases, 1, memory_order_relaxed);
   atomic_fetch_sub_explicit(&bytes, (int64_t)size, memory_order_relaxed);
   current.release(current.context, memory, size);
 }

@@ -2,15 +2,13 @@
 #ifndef CCW_BASE_MEMORY_H
 #define CCW_BASE_MEMORY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* `size` bytes, aligned for any type, with arbitrary content. NULL: there are none. */
 void *ccw_allocate(size_t size);
 
-/* The same at a multiple of `alignment`, a power of two; zeroed where asked. Large zeroed blocks take memory only where
- * they are touched. */
-void *ccw_allocate_aligned(size_t size, size_t alignment, bool zeroed);
+/* The same, zeroed. Large blocks take memory only where they are touched. */
+void *ccw_allocate_zeroed(size_t size);
 
 /* A block of `new_size` bytes with the content of `memory`, which is gone then. NULL, and `memory` as it was: there is
  * none. */

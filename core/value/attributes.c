@@ -8,6 +8,8 @@
 /* Deep enough for any configuration, and far from the end of the stack. */
 enum { MAX_DEPTH = 64 };
 
+enum { FEW = 4 };
+
 /* One attribute in one block: this, the bytes of its value, the bytes of its name. */
 typedef struct entry {
   size_t size;
@@ -25,9 +27,12 @@ struct ccw_attributes {
   ccw_count count;
   int depth; /* dictionaries in each other, this one included */
   XLA_FFI_Attrs abi;
+  /* While it is built there are entries and nothing else; the arrays of `abi` come when it is finished. A few attributes
+   * need no memory for either. */
   size_t room; /* entries that there is room for */
   entry **entries;
-  /* while it is built there are entries and nothing else; the arrays of `abi` come in one block when it is finished */
+  entry *few_entries[FEW];
+  void *few_arrays[3 * FEW];
 };
 
 struct ccw_attributes_builder {
@@ -48,8 +53,10 @@ static void free_entry(entry *e)
 static void free_entries(ccw_attributes *attributes)
 {
   for (int64_t i = 0; i < attributes->abi.size; ++i) free_entry(attributes->entries[i]);
-  ccw_release(attributes->entries, attributes->room * sizeof(entry *));
-  ccw_release(attributes->abi.attrs, arrays_size(attributes->abi.size));
+  if (attributes->entries != attributes->few_entries)
+    ccw_release(attributes->entries, attributes->room * sizeof(entry *));
+  if (attributes->abi.attrs != attributes->few_arrays)
+    ccw_release(attributes->abi.attrs, arrays_size(attributes->abi.size));
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */
@@ -58,7 +65,9 @@ ccw_status ccw_attributes_begin(ccw_attributes_builder **out_builder)
 {
   ccw_attributes_builder *builder = ccw_allocate(sizeof *builder);
   if (!builder) return ccw_no_memory(sizeof *builder);
-  *builder = (ccw_attributes_builder){{.count = 1, .depth = 1, .abi = {.struct_size = XLA_FFI_Attrs_STRUCT_SIZE}}};
+  *builder = (ccw_attributes_builder){
+      {.count = 1, .depth = 1, .abi = {.struct_size = XLA_FFI_Attrs_STRUCT_SIZE}, .room = FEW}};
+  builder->attributes.entries = builder->attributes.few_entries;
   *out_builder = builder;
   return ccw_ok();
 }
@@ -77,11 +86,13 @@ static ccw_status add_entry(ccw_attributes_builder *builder, XLA_FFI_AttrType ty
   ccw_attributes *attributes = &builder->attributes;
   size_t count = (size_t)attributes->abi.size;
   if (count == attributes->room) {
-    size_t room = count ? 2 * count : 8;
-    entry **entries = ccw_reallocate(attributes->entries, count * sizeof *entries, room * sizeof *entries);
-    if (!entries) return ccw_no_memory(room * sizeof *entries);
+    size_t size = count * sizeof(entry *);
+    entry **entries = ccw_allocate(2 * size);
+    if (!entries) return ccw_no_memory(2 * size);
+    memcpy(entries, attributes->entries, size);
+    if (attributes->entries != attributes->few_entries) ccw_release(attributes->entries, size);
     attributes->entries = entries;
-    attributes->room = room;
+    attributes->room = 2 * count;
   }
   size_t value_at = ccw_align(sizeof(entry), 16), size = value_at + bytes + name_length;
   if (bytes > PTRDIFF_MAX - value_at - name_length) return ccw_no_memory(bytes);
@@ -195,7 +206,7 @@ static ccw_status freeze(ccw_attributes *attributes)
     ccw_text_add(&text, " is there twice");
     return ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &text);
   }
-  void **arrays = ccw_allocate(arrays_size(count));
+  void **arrays = count <= FEW ? attributes->few_arrays : ccw_allocate(arrays_size(count));
   if (!arrays) return ccw_no_memory(arrays_size(count));
   attributes->abi.attrs = arrays;
   attributes->abi.names = (XLA_FFI_ByteSpan **)(arrays + count);

@@ -7,14 +7,13 @@
 #include "base/text.h"
 #include "value/element.h"
 
-/* Memory that one or more buffers look at. */
+/* Memory that one or more buffers look at: behind this head in the same block, or imported. */
 typedef struct storage {
   ccw_count count;
   void *memory;
-  size_t size;
+  size_t block;                                 /* bytes of the whole block */
   void (*release)(void *context, void *memory); /* of imported memory; NULL: there is nothing to do */
   void *context;
-  bool imported;
 } storage;
 
 struct ccw_buffer {
@@ -26,23 +25,17 @@ struct ccw_buffer {
 
 static void storage_release(storage *s)
 {
-  if (!s || !ccw_count_down(&s->count)) return;
-  if (!s->imported)
-    ccw_release(s->memory, s->size);
-  else if (s->release)
-    s->release(s->context, s->memory);
-  ccw_release(s, sizeof *s);
+  if (!ccw_count_down(&s->count)) return;
+  if (s->release) s->release(s->context, s->memory);
+  ccw_release(s, s->block);
 }
 
-static ccw_status new_storage(size_t size, bool zeroed, storage **out_storage)
+static ccw_status new_storage(size_t bytes, bool zeroed, storage **out_storage)
 {
-  storage *s = ccw_allocate(sizeof *s);
-  if (!s) return ccw_no_memory(sizeof *s);
-  *s = (storage){.count = 1, .size = size, .memory = ccw_allocate_aligned(size, CCW_BUFFER_ALIGNMENT, zeroed)};
-  if (!s->memory) {
-    ccw_release(s, sizeof *s);
-    return ccw_no_memory(size);
-  }
+  size_t block = sizeof(storage) + CCW_BUFFER_ALIGNMENT - 1 + bytes;
+  storage *s = zeroed ? ccw_allocate_zeroed(block) : ccw_allocate(block);
+  if (!s) return ccw_no_memory(bytes);
+  *s = (storage){.count = 1, .block = block, .memory = (void *)ccw_align((uintptr_t)(s + 1), CCW_BUFFER_ALIGNMENT)};
   *out_storage = s;
   return ccw_ok();
 }
@@ -80,7 +73,7 @@ ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*releas
   } else {
     storage *s = ccw_allocate(sizeof *s);
     if (!s) return ccw_no_memory(sizeof *s);
-    *s = (storage){.count = 1, .memory = memory, .size = (size_t)shape->bytes, .imported = true};
+    *s = (storage){.count = 1, .memory = memory, .block = sizeof *s};
     CCW_TRY(new_buffer(shape, 0, s, &buffer));
     s->release = release; /* not before nothing can fail any more */
     s->context = context;

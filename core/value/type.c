@@ -151,7 +151,7 @@ static ccw_status read_size(reader *r, int64_t *out_size)
   return ccw_ok();
 }
 
-static ccw_status read_array(reader *r, ccw_type **out_type)
+static ccw_status read_shape(reader *r, ccw_shape *out_shape)
 {
   size_t start = r->at;
   while (r->at < r->length && (is_letter(r->text[r->at]) || is_digit(r->text[r->at]))) ++r->at;
@@ -173,10 +173,8 @@ static ccw_status read_array(reader *r, ccw_type **out_type)
     CCW_TRY(read_size(r, &dims[rank]));
     ++rank;
   }
-  ccw_shape shape;
-  ccw_status status = ccw_shape_make(dtype, dims, rank, &shape);
-  if (status.code) return refused(r, start, status);
-  return ccw_type_of_shape(&shape, out_type);
+  ccw_status status = ccw_shape_make(dtype, dims, rank, out_shape);
+  return status.code ? refused(r, start, status) : status;
 }
 
 static ccw_status read_type(reader *r, int depth, ccw_type **out_type);
@@ -194,7 +192,11 @@ static ccw_status read_elements(reader *r, int depth, ccw_type *tuple)
 
 static ccw_status read_type(reader *r, int depth, ccw_type **out_type)
 {
-  if (is_letter(peek(r))) return read_array(r, out_type);
+  if (is_letter(peek(r))) {
+    ccw_shape shape;
+    CCW_TRY(read_shape(r, &shape));
+    return ccw_type_of_shape(&shape, out_type);
+  }
   if (peek(r) != '(') return unexpected(r, "a dtype or '('");
   if (depth == CCW_MAX_TUPLE_DEPTH)
     return refused(r, r->at, ccw_invalid("more than %d tuples in each other", CCW_MAX_TUPLE_DEPTH));
@@ -210,16 +212,33 @@ static ccw_status read_type(reader *r, int depth, ccw_type **out_type)
   return ccw_ok();
 }
 
+/* Nothing may follow. */
+static ccw_status read_end(reader *r)
+{
+  peek(r);
+  return r->at < r->length ? unexpected(r, "the end") : ccw_ok();
+}
+
+ccw_status ccw_shape_parse(const char *text, size_t length, ccw_shape *out_shape)
+{
+  reader r = {text, length, 0};
+  ccw_shape shape;
+  if (!is_letter(peek(&r))) return unexpected(&r, "a dtype");
+  CCW_TRY(read_shape(&r, &shape));
+  CCW_TRY(read_end(&r));
+  *out_shape = shape;
+  return ccw_ok();
+}
+
 ccw_status ccw_type_parse(const char *text, size_t length, ccw_type **out_type)
 {
   reader r = {text, length, 0};
   ccw_type *type;
   CCW_TRY(read_type(&r, 0, &type));
-  peek(&r);
-  if (r.at < length) {
+  ccw_status status = read_end(&r);
+  if (status.code)
     ccw_type_release(type);
-    return unexpected(&r, "the end");
-  }
-  *out_type = type;
-  return ccw_ok();
+  else
+    *out_type = type;
+  return status;
 }

@@ -5,28 +5,31 @@ local array = require "ccw.array"
 
 local M = {}
 
-local scalar_types = { boolean = true, number = true }
+local scalar_types = { boolean = true, number = true, string = true }
 
 --- The path of an attribute as people write it: b.x["two words"].
-local function join(path, name)
-  if not name:match "^[%a_][%w_]*$" then return ("%s[%s]"):format(path, core.quote(name)) end
-  return path == "" and name or path .. "." .. name
+local function join(path)
+  local text = ""
+  for _, name in ipairs(path) do
+    if not name:match "^[%a_][%w_]*$" then
+      text = ("%s[%s]"):format(text, core.quote(name))
+    else
+      text = text == "" and name or text .. "." .. name
+    end
+  end
+  return text
 end
 
 --- The array attribute that a list of plain numbers stands for: s64 of integers, f64 of floats.
-local function from_list(list, path, fail)
+local function from_list(list, complain)
   local length, why = array.list_length(list)
-  if not length then fail("%s: %s", path, why) end
+  if not length then complain(": %s", why) end
   local kind = math.type(list[1])
   for i = 1, length do
     local value = list[i]
-    if type(value) == "boolean" then fail("%s: XLA has no attributes that are arrays of pred", path) end
-    if type(value) ~= "number" then
-      fail("%s[%d]: expected a number, got %s", path, i, core.kind(value) or type(value))
-    end
-    if math.type(value) ~= kind then
-      fail("%s[%d]: integers and floats in one list; say which: ccw.f64{...}", path, i)
-    end
+    if type(value) == "boolean" then complain ": XLA has no attributes that are arrays of pred" end
+    if type(value) ~= "number" then complain("[%d]: expected a number, got %s", i, core.kind(value) or type(value)) end
+    if math.type(value) ~= kind then complain("[%d]: integers and floats in one list; say which: ccw.f64{...}", i) end
   end
   local buffer = core.buffer(("%s[%d]"):format(kind == "integer" and "s64" or "f64", length))
   for i = 1, length do core.put(buffer, i - 1, list[i]) end
@@ -35,43 +38,47 @@ end
 
 local build
 
---- The value of an attribute as the builder takes it.
-local function convert(value, path, depth, fail)
+--- The value of an attribute as the builder takes it. `path` is the list of names that lead here.
+local function convert(value, path, fail, position)
+  if scalar_types[type(value)] then return value end
   local kind, open = core.kind(value)
   if kind == "attributes" or kind == "scalar" then return value end
+  local function complain(format, ...) fail(position, "%s" .. format, join(path), ...) end
   if kind == "buffer" then
-    if not open then fail("%s: this buffer is closed", path) end
+    if not open then complain ": this buffer is closed" end
     return value.address == 0 and value.count > 0 and value:copy() or value -- a view inside a byte has no address
   end
-  if scalar_types[type(value)] or type(value) == "string" then return value end
   if type(value) ~= "table" then
-    fail("%s: expected a boolean, a number, a string, an array or a table, got %s", path, kind or type(value))
+    complain(": expected a boolean, a number, a string, an array or a table, got %s", kind or type(value))
   end
   local key = next(value)
-  if key ~= nil and type(key) ~= "string" then return from_list(value, path, fail) end
-  return build(value, path, depth + 1, fail)
+  if key ~= nil and type(key) ~= "string" then return from_list(value, complain) end
+  return build(value, path, fail, position)
 end
 
-function build(source, path, depth, fail)
-  if depth > 64 then fail("%s: more than 64 dictionaries in each other", path:sub(1, 20) .. "...") end
+function build(source, path, fail, position)
+  local depth = #path + 1
+  if depth > 64 then fail(position, "%s...: more than 64 dictionaries in each other", join { path[1], path[2] }) end
   local builder = core.builder()
   for name, value in next, source do
     if type(name) ~= "string" then
-      fail("%sexpected names, got the key %s", path == "" and "" or path .. ": ", tostring(name))
+      fail(position, "%s%sexpected names, got the key %s", join(path), depth > 1 and ": " or "", tostring(name))
     end
-    local inner = join(path, name)
-    local problem = builder:add(name, convert(value, inner, depth, fail))
-    if problem then fail("%s: %s", inner, problem) end
+    path[depth] = name
+    local problem = builder:add(name, convert(value, path, fail, position))
+    if problem then fail(position, "%s: %s", join(path), problem) end
+    path[depth] = nil
   end
   return builder:finish()
 end
 
---- The attributes that an argument stands for, nil for none; `fail` raises.
-function M.from(value, fail)
+--- The attributes of a call, as core takes them: a dictionary, a simple table or nil; fail(position, format, ...) raises.
+function M.from(value, fail, position)
+  if value == nil then return nil end
   local kind = core.kind(value)
-  if value == nil or kind == "attributes" then return value end
-  if type(value) ~= "table" then fail("expected a table of attributes, got %s", kind or type(value)) end
-  return build(value, "", 1, fail)
+  if kind == "attributes" then return value end
+  if type(value) ~= "table" then fail(position, "expected a table of attributes, got %s", kind or type(value)) end
+  return core.is_simple(value) and value or build(value, {}, fail, position)
 end
 
 --- ccw.attrs(table) -> attributes.
@@ -82,7 +89,7 @@ end
 function M.attrs(source)
   local misuse = errors.misuse_of "attrs"
   errors.check(misuse, 1, source, "table")
-  return M.from(source, function(...) misuse(1, ...) end)
+  return build(source, {}, misuse, 1)
 end
 
 return M

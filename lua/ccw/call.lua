@@ -5,55 +5,74 @@ local attributes = require "ccw.attributes"
 local array = require "ccw.array"
 
 local M = {}
+local kind_of = core.kind
 
 local option_names = { "platform", "device", "aliases", "has_side_effect", "run_id", "device_ordinal", "strict" }
+local is_option = {}
+for _, name in ipairs(option_names) do is_option[name] = true end
 
 --- Adds the buffers of a value, a list being a tuple, to `flat`.
-local function flatten(value, flat, fail, position, what)
-  local kind, open = core.kind(value)
+local function flatten(value, flat, fail)
+  local kind, open = kind_of(value)
   if kind == "buffer" then
-    if not open then fail(position, "%s %d: this buffer is closed", what, #flat) end
+    if not open then fail(2, "arg %d: this buffer is closed", #flat) end
     flat[#flat + 1] = value
   elseif type(value) == "table" then
     local length, why = array.list_length(value)
-    if not length then fail(position, "%ss: %s", what, why) end
-    for i = 1, length do flatten(value[i], flat, fail, position, what) end
+    if not length then fail(2, "args: %s", why) end
+    for i = 1, length do flatten(value[i], flat, fail) end
   else
-    fail(position, "%s %d: expected a buffer, got %s", what, #flat, kind or type(value))
+    fail(2, "arg %d: expected a buffer, got %s", #flat, kind or type(value))
   end
 end
 
-local function flatten_operands(operands, fail)
-  local flat = {}
-  if operands == nil then return flat end
-  if type(operands) ~= "table" then
-    fail(2, "expected a list of buffers, got %s", core.kind(operands) or type(operands))
+--- Whether a table is a flat list of open buffers already, as it mostly is.
+local function is_flat(operands)
+  local count = 0
+  for key, value in next, operands do
+    local kind, open = kind_of(value)
+    if kind ~= "buffer" or not open or math.type(key) ~= "integer" then return false end
+    count = count + 1
   end
-  flatten(operands, flat, fail, 2, "arg")
+  return count == #operands -- as many integer keys as the list is long: they are 1 to n
+end
+
+local nothing = {}
+
+--- The operands as core takes them: a flat list.
+local function flatten_operands(operands, fail)
+  if operands == nil then return nothing end
+  if type(operands) ~= "table" then
+    fail(2, "expected a list of buffers, got %s", kind_of(operands) or type(operands))
+  end
+  if is_flat(operands) then return operands end
+  local flat = {}
+  flatten(operands, flat, fail)
   return flat
 end
 
---- A new buffer for an array type, a list of them for a tuple.
-local function allocate(result_type, flat)
-  if result_type.dims then
-    local buffer = core.buffer(result_type)
-    flat[#flat + 1] = buffer
-    return buffer
-  end
+--- New buffers for the arrays of a tuple type, in its nesting.
+local function allocate(tuple, flat)
   local list = {}
-  for i = 1, #result_type do list[i] = allocate(result_type[i], flat) end
+  for i = 1, #tuple do
+    local buffer = core.buffer(tuple[i])
+    list[i] = buffer or allocate(tuple[i], flat)
+    flat[#flat + 1] = buffer
+  end
   return list
 end
 
 --- The buffers that results go into, in the nesting in which they are given back.
 local function make_results(results, flat, fail)
-  local kind, open = core.kind(results)
+  local kind, open = kind_of(results)
   if kind == "buffer" then
     if not open then fail(3, "result %d: this buffer is closed", #flat) end
     flat[#flat + 1] = results
     return results
   elseif type(results) == "string" or kind == "type" then
-    return allocate(core.type(results), flat)
+    local buffer = core.buffer(results)
+    flat[#flat + 1] = buffer
+    return buffer or allocate(core.type(results), flat)
   elseif type(results) == "table" then
     local length, why = array.list_length(results)
     if not length then fail(3, "results: %s", why) end
@@ -64,7 +83,8 @@ local function make_results(results, flat, fail)
   fail(3, "result %d: expected a type, a buffer or a list of them, got %s", #flat, kind or type(results))
 end
 
-local function check_integer(value, name, fail)
+local function check_integer(value, default, name, fail)
+  if value == nil then return default end
   local integer = type(value) == "number" and math.tointeger(value)
   if not integer then fail(5, "%s: expected an integer, got %s", name, tostring(value)) end
   return integer
@@ -72,22 +92,20 @@ end
 
 --- {[result] = operand} as the flat list that core takes.
 local function flatten_aliases(aliases, fail)
+  if aliases == nil then return nil end
   local flat = {}
-  if aliases == nil then return flat end
   if type(aliases) ~= "table" then fail(5, "aliases: expected a table {[result] = arg}, got %s", type(aliases)) end
   for result, operand in next, aliases do
-    flat[#flat + 1] = check_integer(result, "aliases", fail)
-    flat[#flat + 1] = check_integer(operand, "aliases", fail)
+    flat[#flat + 1] = check_integer(result, nil, "aliases", fail)
+    flat[#flat + 1] = check_integer(operand, nil, "aliases", fail)
   end
   return flat
 end
 
 local function check_options(options, fail)
   errors.check(fail, 5, options, "table")
-  local known = {}
-  for _, name in ipairs(option_names) do known[name] = true end
   for name in next, options do
-    if not known[name] then
+    if not is_option[name] then
       local near = type(name) == "string" and core.near(name, option_names) or {}
       fail(5, "no option is called '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
     end
@@ -95,45 +113,45 @@ local function check_options(options, fail)
   if options.device ~= nil and options.device ~= "host" then fail(5, "no device is called '%s'", options.device) end
 end
 
---- The handler that a target stands for, and the name under which messages know it.
+--- The handler that a target stands for, and the name under which messages know it where that is another than its own.
 local function resolve(target, platform, fail)
-  local kind = core.kind(target)
-  if kind == "handler" then return target, target.name end
+  local kind = kind_of(target)
+  if kind == "handler" then return target end
   if type(target) == "string" then
     if type(platform) ~= "string" then fail(5, "platform: expected a string, got %s", type(platform)) end
     return core.find(target, platform), target
   end
   if type(target) == "table" then
     for stage, handler in next, target do
-      if core.kind(handler) ~= "handler" then
-        fail(1, "stage '%s': expected a handler, got %s", tostring(stage), core.kind(handler) or type(handler))
+      if kind_of(handler) ~= "handler" then
+        fail(1, "stage '%s': expected a handler, got %s", tostring(stage), kind_of(handler) or type(handler))
       end
     end
-    local name = target.execute and target.execute.name or "bundle"
-    return core.bundle(name, target), name
+    return core.bundle(target.execute and target.execute.name or "bundle", target)
   end
   fail(1, "expected a handler, a table of handlers by stage or a registered name, got %s", kind or type(target))
 end
 M.resolve = resolve
 
-local function prepare(function_name, target, operands, results, attrs, options)
-  local fail = errors.misuse_of(function_name)
-  options = options or {}
-  check_options(options, fail)
+--- Hands everything over to `receive`, core.call or core.prepare, flat.
+local function hand_over(receive, fail, target, operands, results, attrs, options)
+  if options == nil then options = nothing else check_options(options, fail) end
   local handler, name = resolve(target, options.platform or "host", fail)
   local flat_operands, flat_results = flatten_operands(operands, fail), {}
   local returns = make_results(results, flat_results, fail)
-  local dictionary = attributes.from(attrs, function(...) fail(4, ...) end)
-  local run_id = check_integer(options.run_id or 0, "run_id", fail)
-  local device_ordinal = check_integer(options.device_ordinal or -1, "device_ordinal", fail)
-  return core.prepare(handler, flat_operands, flat_results, dictionary, returns, name,
-    flatten_aliases(options.aliases, fail), run_id, device_ordinal, options.strict)
+  return receive(handler, flat_operands, flat_results, attributes.from(attrs, fail, 4), returns, name,
+    flatten_aliases(options.aliases, fail), check_integer(options.run_id, 0, "run_id", fail),
+    check_integer(options.device_ordinal, -1, "device_ordinal", fail), options.strict)
 end
+
+local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
 
 --- ccw.prepare(target, operands, results [, attributes [, options]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.
 -- call:explain() shows the frame. The arguments are those of ccw.call.
-function M.prepare(...) return prepare("prepare", ...) end
+function M.prepare(target, operands, results, attrs, options)
+  return hand_over(core.prepare, misuse_of_prepare, target, operands, results, attrs, options)
+end
 
 --- ccw.call(target, operands, results [, attributes [, options]]) -> results.
 -- Runs a custom call. The target is a handler, a table of handlers by stage, or a registered name. Operands are a list of
@@ -143,9 +161,8 @@ function M.prepare(...) return prepare("prepare", ...) end
 -- of arg 1: a result given as a type gets a copy of it first, the operand's own buffer is overwritten; run_id,
 -- device_ordinal, for handlers that ask; strict, check that a pred result holds 0 and 1 only; has_side_effect, which changes
 -- nothing: a call always runs. A failure raises an error object with the handler's code and message.
-function M.call(...)
-  local call <close> = prepare("call", ...)
-  return call()
+function M.call(target, operands, results, attrs, options)
+  return hand_over(core.call, misuse_of_call, target, operands, results, attrs, options)
 end
 
 return M

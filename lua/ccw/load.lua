@@ -58,12 +58,11 @@ end
 local handler_metatable = core.handler_metatable
 
 function handler_metatable.__tostring(handler)
-  local info = core.info(handler)
-  local parts = { "FFI " .. info.version }
-  if #info.stages > 1 then parts[#parts + 1] = "stages " .. table.concat(info.stages, ", ") end
-  for _, trait in ipairs(info.traits) do parts[#parts + 1] = trait end
-  if info.library ~= "" then parts[#parts + 1] = info.library end
-  return ("%s (%s)"):format(info.name, table.concat(parts, "; "))
+  local parts = { "FFI " .. handler.version }
+  if #handler.stages > 1 then parts[#parts + 1] = "stages " .. table.concat(handler.stages, ", ") end
+  for _, trait in ipairs(handler.traits) do parts[#parts + 1] = trait end
+  if handler.library ~= "" then parts[#parts + 1] = handler.library end
+  return ("%s (%s)"):format(handler.name, table.concat(parts, "; "))
 end
 
 --- ccw.load(path [, {path = folders}]) -> library.

@@ -41,10 +41,10 @@ function list_metatable.__tostring(list)
     width = math.max(width, #names[i])
   end
   for i, row in ipairs(list) do
-    local info = core.info(row.handler)
-    local traits = #info.traits > 0 and "  " .. table.concat(info.traits, ", ") or ""
-    rows[i] = names[i] .. (" "):rep(width - #names[i]) .. ("  %-6s  FFI %s  %s%s  %s"):format(row.platform, info.version,
-      table.concat(info.stages, ", "), traits, info.library ~= "" and info.library or "(no library)")
+    local handler = row.handler
+    local traits = #handler.traits > 0 and "  " .. table.concat(handler.traits, ", ") or ""
+    rows[i] = names[i] .. (" "):rep(width - #names[i]) .. ("  %-6s  FFI %s  %s%s  %s"):format(row.platform, handler.version,
+      table.concat(handler.stages, ", "), traits, handler.library ~= "" and handler.library or "(no library)")
   end
   return table.concat(rows, "\n")
 end

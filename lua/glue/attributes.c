@@ -11,20 +11,33 @@ static int builder_new(lua_State *L)
   return 1;
 }
 
+/* Adds the number, boolean, scalar or string at an index; false for anything else. */
+static bool add_simple(lua_State *L, ccw_attributes_builder *builder, const char *name, size_t name_length, int index,
+    ccw_status *out_status)
+{
+  ccw_scalar scalar;
+  size_t length;
+  if (to_scalar(L, index, &scalar)) {
+    *out_status = ccw_attributes_add_scalar(builder, name, name_length, scalar);
+  } else if (lua_type(L, index) == LUA_TSTRING) {
+    const char *bytes = lua_tolstring(L, index, &length);
+    *out_status = ccw_attributes_add_string(builder, name, name_length, bytes, length);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 /* builder:add(name, value) -> nil, or why not. The value is a boolean, a number, a scalar, a string, a buffer (an array
  * attribute, whatever its rank) or a dictionary. */
 static int builder_add(lua_State *L)
 {
   ccw_attributes_builder *builder = check_box(L, 1, CCW_BUILDER);
-  size_t name_length, length;
+  size_t name_length;
   const char *name = luaL_checklstring(L, 2, &name_length);
-  ccw_scalar scalar;
-  if (to_scalar(L, 3, &scalar)) return push_problem(L, ccw_attributes_add_scalar(builder, name, name_length, scalar));
-  if (lua_type(L, 3) == LUA_TSTRING) {
-    const char *bytes = lua_tolstring(L, 3, &length);
-    return push_problem(L, ccw_attributes_add_string(builder, name, name_length, bytes, length));
-  }
-  if (luaL_testudata(L, 3, CCW_BUFFER)) {
+  ccw_status status;
+  if (add_simple(L, builder, name, name_length, 3, &status)) return push_problem(L, status);
+  if (test_kind(L, 3, CCW_BUFFER)) {
     const ccw_buffer *buffer = check_buffer(L, 3);
     const ccw_shape *shape = ccw_buffer_shape(buffer);
     return push_problem(
@@ -33,20 +46,57 @@ static int builder_add(lua_State *L)
   return push_problem(L, ccw_attributes_add_dictionary(builder, name, name_length, check_box(L, 3, CCW_ATTRIBUTES)));
 }
 
-/* builder:finish() -> dictionary. The builder is closed then. */
+/* builder:finish() -> dictionary. The builder itself becomes it. */
 static int builder_finish(lua_State *L)
 {
-  void **builder = luaL_checkudata(L, 1, CCW_BUILDER);
-  ccw_attributes_builder *finished = check_box(L, 1, CCW_BUILDER);
-  void **box = new_box(L, CCW_ATTRIBUTES);
-  *builder = NULL;
-  CHECK_STATUS(L, ccw_attributes_finish(finished, (ccw_attributes **)box));
+  ccw_attributes_builder *builder = check_box(L, 1, CCW_BUILDER);
+  void **box = lua_touserdata(L, 1);
+  *box = NULL;
+  set_kind(L, CCW_ATTRIBUTES);
+  CHECK_STATUS(L, ccw_attributes_finish(builder, (ccw_attributes **)box));
   return 1;
+}
+
+/* A value that is an attribute whatever its name is: no table, and no scalar of the types that XLA has no attributes of. */
+static bool is_simple_value(lua_State *L, int index)
+{
+  ccw_scalar scalar;
+  if (lua_type(L, index) == LUA_TSTRING) return true;
+  if (!to_scalar(L, index, &scalar)) return false;
+  return lua_type(L, index) != LUA_TUSERDATA ||
+         (ccw_dtype_bits(scalar.dtype) >= 32 && ccw_dtype_class(scalar.dtype) != CCW_CLASS_COMPLEX);
+}
+
+/* is_simple(table) -> boolean. Whether it holds names with simple values and nothing else, so that a call can take it as it
+ * is. */
+static int is_simple(lua_State *L)
+{
+  lua_settop(L, 1);
+  bool simple = true;
+  for (lua_pushnil(L); simple && lua_next(L, 1); lua_settop(L, 2))
+    simple = lua_type(L, 2) == LUA_TSTRING && is_simple_value(L, 3);
+  lua_pushboolean(L, simple);
+  return 1;
+}
+
+ccw_status build_simple(lua_State *L, int index, ccw_attributes **out_attributes)
+{
+  ccw_attributes_builder *builder;
+  CCW_TRY(ccw_attributes_begin(&builder));
+  ccw_status status = ccw_ok();
+  for (lua_pushnil(L); !status.code && lua_next(L, index); lua_pop(L, 1)) {
+    size_t name_length;
+    const char *name = lua_tolstring(L, -2, &name_length);
+    if (!add_simple(L, builder, name, name_length, lua_gettop(L), &status)) status = ccw_internal("not simple");
+  }
+  if (!status.code) return ccw_attributes_finish(builder, out_attributes);
+  ccw_attributes_discard(builder);
+  return status;
 }
 
 static int builder_gc(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_BUILDER);
+  void **box = check_kind(L, 1, CCW_BUILDER);
   ccw_attributes_discard(*box);
   *box = NULL;
   return 0;
@@ -81,7 +131,7 @@ static int attributes_names(lua_State *L)
 
 static int attributes_gc(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_ATTRIBUTES);
+  void **box = check_kind(L, 1, CCW_ATTRIBUTES);
   ccw_attributes_release(*box);
   *box = NULL;
   return 0;
@@ -93,10 +143,11 @@ void open_attributes(lua_State *L)
   static const luaL_Reg builder_methods[] = {{"add", builder_add}, {"finish", builder_finish}, {NULL, NULL}};
   static const luaL_Reg metamethods[] = {
       {"__tostring", attributes_tostring}, {"__len", attributes_len}, {"__gc", attributes_gc}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"builder", builder_new}, {"names", attributes_names}, {NULL, NULL}};
-  new_metatable(L, CCW_BUILDER, builder_metamethods, builder_methods);
+  static const luaL_Reg functions[] = {
+      {"builder", builder_new}, {"is_simple", is_simple}, {"names", attributes_names}, {NULL, NULL}};
+  new_kind(L, CCW_BUILDER, builder_metamethods, builder_methods);
   lua_pop(L, 1);
-  new_metatable(L, CCW_ATTRIBUTES, metamethods, NULL);
+  new_kind(L, CCW_ATTRIBUTES, metamethods, NULL);
   lua_setfield(L, -2, "attributes_metatable");
   luaL_setfuncs(L, functions, 0);
 }

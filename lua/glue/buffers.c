@@ -33,11 +33,12 @@ static void push_new(lua_State *L, const ccw_shape *shape, bool zeroed)
   if (status.code) raise_status(L, status, NULL, NULL);
 }
 
-/* buffer(type [, zeroed]) -> buffer. With arbitrary content unless zeroed is true. */
+/* buffer(type [, zeroed]) -> buffer, or nil for a tuple. With arbitrary content unless zeroed is true. */
 static int buffer_new(lua_State *L)
 {
-  const ccw_shape *shape = check_shape(L, 1);
-  push_new(L, shape, lua_toboolean(L, 2));
+  ccw_shape shape;
+  if (!to_shape(L, 1, &shape)) return 0;
+  push_new(L, &shape, lua_toboolean(L, 2));
   return 1;
 }
 
@@ -345,7 +346,7 @@ static int buffer_summary(lua_State *L)
  * an error; closing it again is none. `local x <close> = ...` does it at the end of the block. */
 static int buffer_close(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_BUFFER);
+  void **box = check_kind(L, 1, CCW_BUFFER);
   ccw_buffer_release(*box);
   *box = NULL;
   return 0;
@@ -409,7 +410,7 @@ void open_buffers(lua_State *L)
   static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import}, {"get", get_element},
       {"put", put_element}, {"element_text", element_text}, {"iota", buffer_iota}, {"random", buffer_random},
       {"compare", buffer_compare}, {NULL, NULL}};
-  new_metatable(L, CCW_BUFFER, metamethods, NULL);
+  new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);
   lua_setfield(L, -2, "methods");

@@ -5,67 +5,115 @@
  * buffers too; this list holds what keeps imported memory alive. */
 enum { RETURNS = 1, OPERANDS, RESULTS };
 
-/* The buffers of a list, in memory of Lua's. */
-static ccw_buffer **check_buffers(lua_State *L, int index, int64_t *out_count)
+/* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
+ * run_id, device_ordinal, strict. Operands and results are flat lists of buffers, attributes a dictionary, a simple table
+ * or nil. */
+enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT };
+
+enum { FEW = 16 }; /* buffers that need no memory to be listed */
+
+typedef struct buffer_list {
+  ccw_buffer **buffers;
+  int64_t count;
+  ccw_buffer *few[FEW];
+} buffer_list;
+
+static void check_buffers(lua_State *L, int index, buffer_list *list)
 {
   luaL_checktype(L, index, LUA_TTABLE);
-  int64_t count = (int64_t)lua_rawlen(L, index);
-  ccw_buffer **buffers = lua_newuserdatauv(L, (size_t)count * sizeof *buffers + 1, 0);
-  for (int64_t i = 0; i < count; ++i) {
+  list->count = (int64_t)lua_rawlen(L, index);
+  list->buffers = list->few;
+  if (list->count > FEW) list->buffers = lua_newuserdatauv(L, (size_t)list->count * sizeof *list->buffers, 0);
+  for (int64_t i = 0; i < list->count; ++i) {
     lua_rawgeti(L, index, i + 1);
-    buffers[i] = check_buffer(L, -1);
+    list->buffers[i] = check_buffer(L, -1);
     lua_pop(L, 1);
   }
-  *out_count = count;
-  return buffers;
 }
 
-/* The list {result, operand, result, operand, ...} at an index. */
+/* The list {result, operand, result, operand, ...} at an index, or nil. */
 static ccw_alias *check_aliases(lua_State *L, int index, int64_t *out_count)
 {
-  luaL_checktype(L, index, LUA_TTABLE);
-  int64_t count = (int64_t)lua_rawlen(L, index) / 2;
-  ccw_alias *aliases = lua_newuserdatauv(L, (size_t)count * sizeof *aliases + 1, 0);
-  for (int64_t i = 0; i < count; ++i) {
+  *out_count = lua_isnil(L, index) ? 0 : (int64_t)lua_rawlen(L, index) / 2;
+  if (*out_count == 0) return NULL;
+  ccw_alias *aliases = lua_newuserdatauv(L, (size_t)*out_count * sizeof *aliases, 0);
+  for (int64_t i = 0; i < *out_count; ++i) {
     lua_rawgeti(L, index, 2 * i + 1);
     lua_rawgeti(L, index, 2 * i + 2);
     aliases[i] = (ccw_alias){luaL_checkinteger(L, -2), luaL_checkinteger(L, -1)};
     lua_pop(L, 2);
   }
-  *out_count = count;
   return aliases;
 }
 
-/* prepare(handler, operands, results, attributes, returns, name, aliases, run_id, device_ordinal, strict) -> call. Lists
- * are flat; `returns` is what every run gives back. */
+/* Prepares the call that stands on the stack; raises when that fails. */
+static void prepare(lua_State *L, ccw_call **out_call)
+{
+  ccw_handler *handler = check_handler(L, HANDLER);
+  bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
+  ccw_attributes *attributes = NULL;
+  if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
+  buffer_list operands, results;
+  check_buffers(L, ARGS, &operands);
+  check_buffers(L, RETS, &results);
+  ccw_call_options options = {.name = luaL_optstring(L, NAME, NULL),
+      .run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
+      .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
+      .strict = lua_toboolean(L, STRICT)};
+  options.aliases = check_aliases(L, ALIASES, &options.alias_count);
+  ccw_status status = simple ? build_simple(L, ATTRIBUTES, &attributes) : ccw_ok();
+  if (!status.code)
+    status = ccw_call_prepare(
+        handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, out_call);
+  if (simple) ccw_attributes_release(attributes); /* the call holds them */
+  if (!status.code) return;
+  raise_status(L, status, options.name ? options.name : ccw_handler_describe(handler).name, NULL);
+}
+
+/* Pushes a copy of the list at an index: the caller may change its own. */
+static void push_copy(lua_State *L, int index)
+{
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  lua_createtable(L, (int)count, 0);
+  for (lua_Integer i = 1; i <= count; ++i) {
+    lua_rawgeti(L, index, i);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+/* prepare(...) -> call. Every run gives back what stands at RETURNED. */
 static int call_prepare(lua_State *L)
 {
-  ccw_handler *handler = check_handler(L, 1);
-  ccw_attributes *attributes = lua_isnil(L, 4) ? NULL : check_box(L, 4, CCW_ATTRIBUTES);
-  lua_settop(L, 10);
-  int64_t operand_count, result_count;
-  ccw_buffer **operands = check_buffers(L, 2, &operand_count), **results = check_buffers(L, 3, &result_count);
-  ccw_call_options options = {.name = luaL_optstring(L, 6, NULL),
-      .run_id = check_integer(L, 8, INT64_MIN, INT64_MAX),
-      .device_ordinal = (int32_t)check_integer(L, 9, INT32_MIN, INT32_MAX),
-      .strict = lua_toboolean(L, 10)};
-  options.aliases = check_aliases(L, 7, &options.alias_count);
-
+  lua_settop(L, STRICT);
   void **box = new_box(L, CCW_CALL);
-  ccw_status status =
-      ccw_call_prepare(handler, operands, operand_count, results, result_count, attributes, &options, (ccw_call **)box);
-  if (status.code) {
-    const char *name = options.name ? options.name : ccw_handler_describe(handler).name;
-    return raise_status(L, status, name, NULL);
-  }
+  int at = lua_gettop(L);
+  prepare(L, (ccw_call **)box);
   lua_createtable(L, 3, 0);
-  lua_pushvalue(L, 5);
+  lua_pushvalue(L, RETURNED);
   lua_rawseti(L, -2, RETURNS);
-  lua_pushvalue(L, 2);
+  push_copy(L, ARGS);
   lua_rawseti(L, -2, OPERANDS);
-  lua_pushvalue(L, 3);
+  push_copy(L, RETS);
   lua_rawseti(L, -2, RESULTS);
-  lua_setiuservalue(L, -2, 1);
+  lua_setiuservalue(L, at, 1);
+  lua_settop(L, at);
+  return 1;
+}
+
+/* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
+static int call_once(lua_State *L)
+{
+  lua_settop(L, STRICT);
+  ccw_call *call;
+  prepare(L, &call);
+  ccw_status status = ccw_call_run(call);
+  if (status.code) {
+    lua_pushstring(L, ccw_call_name(call));
+    ccw_call_free(call);
+    return raise_status(L, status, lua_tostring(L, -1), "execute");
+  }
+  ccw_call_free(call);
+  lua_pushvalue(L, RETURNED);
   return 1;
 }
 
@@ -99,7 +147,7 @@ static int call_explain(lua_State *L)
 /* call:close(). Lets go of handler and buffers. `local call <close> = ...` does it at the end of the block. */
 static int call_close(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_CALL);
+  void **box = check_kind(L, 1, CCW_CALL);
   ccw_call_free(*box);
   *box = NULL;
   return 0;
@@ -110,8 +158,9 @@ void open_calls(lua_State *L)
   static const luaL_Reg metamethods[] = {
       {"__call", call_run}, {"__gc", call_close}, {"__close", call_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"close", call_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call_name", call_name}, {NULL, NULL}};
-  new_metatable(L, CCW_CALL, metamethods, methods);
+  static const luaL_Reg functions[] = {
+      {"prepare", call_prepare}, {"call", call_once}, {"call_name", call_name}, {NULL, NULL}};
+  new_kind(L, CCW_CALL, metamethods, methods);
   lua_setfield(L, -2, "call_metatable");
   luaL_setfuncs(L, functions, 0);
 }

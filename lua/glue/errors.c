@@ -21,7 +21,7 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
     lua_pushstring(L, stage);
     lua_setfield(L, -2, "stage");
   }
-  luaL_setmetatable(L, CCW_ERROR);
+  set_kind(L, CCW_ERROR);
   return lua_error(L);
 }
 
@@ -54,7 +54,8 @@ static int code_names(lua_State *L)
 void open_errors(lua_State *L)
 {
   static const luaL_Reg functions[] = {{"code_names", code_names}, {NULL, NULL}};
-  luaL_newmetatable(L, CCW_ERROR);
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  new_kind(L, CCW_ERROR, none, NULL);
   lua_setfield(L, -2, "error_metatable");
   luaL_setfuncs(L, functions, 0);
 }

@@ -1,6 +1,8 @@
 /* Handlers and the registry. */
 #include "glue.h"
 
+#include <string.h>
+
 ccw_handler *check_handler(lua_State *L, int index) { return check_box(L, index, CCW_HANDLER); }
 
 /* bundle(name, {stage = handler, ...}) -> handler. One handler of several stages, each the execute function of a handler. */
@@ -23,56 +25,53 @@ static int handler_bundle(lua_State *L)
   return 1;
 }
 
-/* Pushes what a handler says of itself. */
-static void push_info(lua_State *L, const ccw_handler *handler)
+static void push_traits(lua_State *L, XLA_FFI_Handler_Traits traits)
 {
-  ccw_handler_info info = ccw_handler_describe(handler);
-  lua_createtable(L, 0, 6);
-  lua_pushstring(L, info.name);
-  lua_setfield(L, -2, "name");
-  lua_pushstring(L, info.library);
-  lua_setfield(L, -2, "library");
-  lua_pushfstring(L, "%d.%d", info.major, info.minor);
-  lua_setfield(L, -2, "version");
   lua_newtable(L);
-  if (info.traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE) {
+  if (traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE) {
     lua_pushliteral(L, "command_buffer_compatible");
     lua_rawseti(L, -2, 1);
   }
-  lua_setfield(L, -2, "traits");
-  lua_newtable(L);
+}
+
+static void push_stages(lua_State *L, const XLA_FFI_Handler_Bundle *bundle)
+{
   struct {
     const char *name;
     XLA_FFI_Handler *function;
-  } stages[] = {{"instantiate", info.bundle.instantiate}, {"prepare", info.bundle.prepare},
-      {"initialize", info.bundle.initialize}, {"execute", info.bundle.execute}, {"record", info.bundle.record}};
+  } stages[] = {{"instantiate", bundle->instantiate}, {"prepare", bundle->prepare}, {"initialize", bundle->initialize},
+      {"execute", bundle->execute}, {"record", bundle->record}};
+  lua_newtable(L);
   for (int i = 0, n = 0; i < 5; ++i) {
     if (!stages[i].function) continue;
     lua_pushstring(L, stages[i].name);
     lua_rawseti(L, -2, ++n);
   }
-  lua_setfield(L, -2, "stages");
 }
 
-/* info(handler) -> table. name, library, version (FFI API), traits, stages. */
-static int handler_info(lua_State *L)
-{
-  push_info(L, check_handler(L, 1));
-  return 1;
-}
-
-/* Fields: those of info. */
+/* Fields: name; library, the path it came from; version, of the FFI API; traits and stages, lists. */
 static int handler_index(lua_State *L)
 {
-  push_info(L, check_handler(L, 1));
-  lua_pushvalue(L, 2);
-  lua_rawget(L, -2);
+  ccw_handler_info info = ccw_handler_describe(check_handler(L, 1));
+  const char *field = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (strcmp(field, "name") == 0)
+    lua_pushstring(L, info.name);
+  else if (strcmp(field, "library") == 0)
+    lua_pushstring(L, info.library);
+  else if (strcmp(field, "version") == 0)
+    lua_pushfstring(L, "%d.%d", info.major, info.minor);
+  else if (strcmp(field, "traits") == 0)
+    push_traits(L, info.traits);
+  else if (strcmp(field, "stages") == 0)
+    push_stages(L, &info.bundle);
+  else
+    lua_pushnil(L);
   return 1;
 }
 
 static int handler_gc(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_HANDLER);
+  void **box = check_kind(L, 1, CCW_HANDLER);
   ccw_handler_release(*box);
   *box = NULL;
   return 0;
@@ -116,9 +115,9 @@ static int registry_at(lua_State *L)
 void open_handlers(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", handler_gc}, {"__index", handler_index}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"info", handler_info}, {"register", registry_add},
-      {"find", registry_find}, {"registered", registry_at}, {NULL, NULL}};
-  new_metatable(L, CCW_HANDLER, metamethods, NULL);
+  static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"register", registry_add}, {"find", registry_find},
+      {"registered", registry_at}, {NULL, NULL}};
+  new_kind(L, CCW_HANDLER, metamethods, NULL);
   lua_setfield(L, -2, "handler_metatable");
   luaL_setfuncs(L, functions, 0);
 }

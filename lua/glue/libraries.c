@@ -83,7 +83,7 @@ static int library_about(lua_State *L)
 
 static int library_gc(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_LIBRARY);
+  void **box = check_kind(L, 1, CCW_LIBRARY);
   ccw_library_release(*box);
   *box = NULL;
   return 0;
@@ -95,7 +95,7 @@ void open_libraries(lua_State *L)
   static const luaL_Reg functions[] = {{"open", library_open}, {"open_python", library_open_python},
       {"library_handler", library_handler}, {"library_names", library_names}, {"file_names", library_file_names},
       {"library_about", library_about}, {NULL, NULL}};
-  new_metatable(L, CCW_LIBRARY, metamethods, NULL);
+  new_kind(L, CCW_LIBRARY, metamethods, NULL);
   lua_setfield(L, -2, "library_metatable");
   luaL_setfuncs(L, functions, 0);
 }

@@ -3,27 +3,59 @@
 
 #include <string.h>
 
-void **new_box(lua_State *L, const char *name)
+const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = "ccw.scalar",
+           CCW_ATTRIBUTES[] = "ccw.attributes", CCW_BUILDER[] = "ccw.builder", CCW_HANDLER[] = "ccw.handler",
+           CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_ERROR[] = "ccw.error";
+
+void set_kind(lua_State *L, const char *kind)
+{
+  lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
+  lua_setmetatable(L, -2);
+}
+
+void **new_box(lua_State *L, const char *kind)
 {
   void **box = lua_newuserdatauv(L, sizeof *box, 1);
   *box = NULL;
-  luaL_setmetatable(L, name);
+  set_kind(L, kind);
   return box;
 }
 
-void *check_box(lua_State *L, int index, const char *name)
+void *test_kind(lua_State *L, int index, const char *kind)
 {
-  void **box = luaL_checkudata(L, index, name);
+  void *data = lua_type(L, index) == LUA_TUSERDATA ? lua_touserdata(L, index) : NULL;
+  if (!data || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
+  bool same = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return same ? data : NULL;
+}
+
+void **check_kind(lua_State *L, int index, const char *kind)
+{
+  void **box = test_kind(L, index, kind);
+  if (!box) {
+    const char *message = lua_pushfstring(L, "expected %s, got %s", kind + 4, kind_name(L, index));
+    luaL_argerror(L, index, message);
+  }
+  return box;
+}
+
+void *check_box(lua_State *L, int index, const char *kind)
+{
+  void **box = check_kind(L, index, kind);
   if (!*box) {
-    const char *message = lua_pushfstring(L, "this %s is closed", name + 4); /* without "ccw." */
+    const char *message = lua_pushfstring(L, "this %s is closed", kind + 4); /* without "ccw." */
     luaL_argerror(L, index, message);
   }
   return *box;
 }
 
-void new_metatable(lua_State *L, const char *name, const luaL_Reg *functions, const luaL_Reg *methods)
+void new_kind(lua_State *L, const char *kind, const luaL_Reg *functions, const luaL_Reg *methods)
 {
-  luaL_newmetatable(L, name);
+  luaL_newmetatable(L, kind);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, kind);
   luaL_setfuncs(L, functions, 0);
   if (!methods) return;
   lua_newtable(L);

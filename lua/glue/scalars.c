@@ -21,7 +21,7 @@ bool to_scalar(lua_State *L, int index, ccw_scalar *out_scalar)
       *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_F64, .as.f = lua_tonumber(L, index)};
     return true;
   default:
-    scalar = luaL_testudata(L, index, CCW_SCALAR);
+    scalar = test_kind(L, index, CCW_SCALAR);
     if (scalar) *out_scalar = *scalar;
     return scalar != NULL;
   }
@@ -31,7 +31,7 @@ static void push_box(lua_State *L, ccw_scalar scalar)
 {
   ccw_scalar *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = scalar;
-  luaL_setmetatable(L, CCW_SCALAR);
+  set_kind(L, CCW_SCALAR);
 }
 
 void push_scalar(lua_State *L, ccw_scalar scalar)
@@ -107,7 +107,7 @@ static int scalar_new(lua_State *L)
 
 static int scalar_tostring(lua_State *L)
 {
-  const ccw_scalar *scalar = luaL_checkudata(L, 1, CCW_SCALAR);
+  const ccw_scalar *scalar = (const void *)check_kind(L, 1, CCW_SCALAR);
   bool complex = ccw_dtype_class(scalar->dtype) == CCW_CLASS_COMPLEX; /* brings its own parentheses */
   ccw_text text = {0};
   ccw_text_add(&text, complex ? "%s" : "%s(", ccw_dtype_name(scalar->dtype));
@@ -119,7 +119,7 @@ static int scalar_tostring(lua_State *L)
 /* Fields: dtype; value, as Lua has it; re and im of a complex one. */
 static int scalar_index(lua_State *L)
 {
-  const ccw_scalar *scalar = luaL_checkudata(L, 1, CCW_SCALAR);
+  const ccw_scalar *scalar = (const void *)check_kind(L, 1, CCW_SCALAR);
   const char *field = luaL_checkstring(L, 2);
   bool complex = ccw_dtype_class(scalar->dtype) == CCW_CLASS_COMPLEX;
   if (strcmp(field, "dtype") == 0)
@@ -136,7 +136,7 @@ static int scalar_index(lua_State *L)
 /* Equal are scalars of one dtype and value. */
 static int scalar_eq(lua_State *L)
 {
-  const ccw_scalar *a = luaL_testudata(L, 1, CCW_SCALAR), *b = luaL_testudata(L, 2, CCW_SCALAR);
+  const ccw_scalar *a = test_kind(L, 1, CCW_SCALAR), *b = test_kind(L, 2, CCW_SCALAR);
   bool equal = a && b && a->dtype == b->dtype;
   if (equal) switch (ccw_dtype_class(a->dtype)) {
     case CCW_CLASS_PRED: equal = a->as.pred == b->as.pred; break;
@@ -171,7 +171,7 @@ void open_scalars(lua_State *L)
   static const luaL_Reg metamethods[] = {
       {"__tostring", scalar_tostring}, {"__index", scalar_index}, {"__eq", scalar_eq}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"scalar", scalar_new}, {"dtypes", dtypes}, {NULL, NULL}};
-  new_metatable(L, CCW_SCALAR, metamethods, NULL);
+  new_kind(L, CCW_SCALAR, metamethods, NULL);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* near(wanted, {name, ...}) -> list. The names that are nearest to the wanted one, nearest first. */
 static int near(lua_State *L)
@@ -42,20 +43,26 @@ static int quote(lua_State *L)
  * still. */
 static int kind(lua_State *L)
 {
-  static const char *const boxes[] = {CCW_BUFFER, CCW_TYPE, CCW_ATTRIBUTES, CCW_HANDLER, CCW_LIBRARY, CCW_CALL, NULL};
-  if (luaL_testudata(L, 1, CCW_SCALAR)) {
-    lua_pushliteral(L, "scalar");
-    lua_pushboolean(L, true);
-    return 2;
-  }
-  for (const char *const *name = boxes; *name; ++name) {
-    void **box = luaL_testudata(L, 1, *name);
-    if (!box) continue;
-    lua_pushstring(L, *name + 4); /* without "ccw." */
-    lua_pushboolean(L, *box != NULL);
+  static const char *const kinds[] = {
+      CCW_BUFFER, CCW_ATTRIBUTES, CCW_HANDLER, CCW_SCALAR, CCW_TYPE, CCW_LIBRARY, CCW_CALL};
+  if (lua_type(L, 1) != LUA_TUSERDATA) return 0;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    void **data = test_kind(L, 1, kinds[i]);
+    if (!data) continue;
+    lua_pushstring(L, kinds[i] + 4);                     /* without "ccw." */
+    lua_pushboolean(L, kinds[i] == CCW_SCALAR || *data); /* a scalar has nothing that could be closed */
     return 2;
   }
   return 0;
+}
+
+/* clock() -> seconds. A clock that only goes forward; where it starts means nothing. */
+static int clock_now(lua_State *L)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  lua_pushnumber(L, (double)time.tv_sec + (double)time.tv_nsec * 1e-9);
+  return 1;
 }
 
 /* home() -> string. The folder in which the library's own folder lies: a build folder, or the prefix of an installation. */
@@ -105,11 +112,11 @@ static int memory(lua_State *L)
 static ccw_allocator original;
 static _Atomic int64_t until_failure;
 
-static void *failing_allocate(void *context, size_t size, size_t alignment, bool zeroed)
+static void *failing_allocate(void *context, size_t size, bool zeroed)
 {
   (void)context;
   if (atomic_fetch_sub(&until_failure, 1) <= 0) return NULL;
-  return original.allocate(original.context, size, alignment, zeroed);
+  return original.allocate(original.context, size, zeroed);
 }
 
 static void failing_release(void *context, void *block, size_t size)
@@ -131,7 +138,7 @@ static int fail_memory(lua_State *L)
 
 void open_tools(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"kind", kind}, {"home", home},
-      {"make_folder", make_folder}, {"memory", memory}, {"fail_memory", fail_memory}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"kind", kind}, {"clock", clock_now},
+      {"home", home}, {"make_folder", make_folder}, {"memory", memory}, {"fail_memory", fail_memory}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

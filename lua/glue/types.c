@@ -13,7 +13,7 @@ ccw_type *check_type(lua_State *L, int index)
     ccw_status status = ccw_type_parse(text, length, (ccw_type **)box);
     if (status.code) raise_status(L, status, NULL, NULL);
     lua_replace(L, index);
-  } else if (!luaL_testudata(L, index, CCW_TYPE)) {
+  } else if (!test_kind(L, index, CCW_TYPE)) {
     luaL_typeerror(L, index, "type");
   }
   return check_box(L, index, CCW_TYPE);
@@ -24,6 +24,21 @@ const ccw_shape *check_shape(lua_State *L, int index)
   const ccw_shape *shape = ccw_type_shape(check_type(L, index));
   if (!shape) luaL_argerror(L, index, "expected the type of an array, got a tuple");
   return shape;
+}
+
+bool to_shape(lua_State *L, int index, ccw_shape *out_shape)
+{
+  if (lua_type(L, index) != LUA_TSTRING) {
+    const ccw_shape *shape = ccw_type_shape(check_type(L, index));
+    if (shape) *out_shape = *shape;
+    return shape != NULL;
+  }
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  if (text[strspn(text, " \t\n")] == '(') return false;
+  ccw_status status = ccw_shape_parse(text, length, out_shape);
+  if (status.code) raise_status(L, status, NULL, NULL);
+  return true;
 }
 
 void push_dims(lua_State *L, const ccw_shape *shape)
@@ -98,7 +113,7 @@ static int type_index(lua_State *L)
 
 static int type_gc(lua_State *L)
 {
-  void **box = luaL_checkudata(L, 1, CCW_TYPE);
+  void **box = check_kind(L, 1, CCW_TYPE);
   ccw_type_release(*box);
   *box = NULL;
   return 0;
@@ -109,7 +124,7 @@ void open_types(lua_State *L)
   static const luaL_Reg metamethods[] = {{"__tostring", type_tostring}, {"__len", type_len}, {"__eq", type_eq},
       {"__index", type_index}, {"__gc", type_gc}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"type", type_new}, {NULL, NULL}};
-  new_metatable(L, CCW_TYPE, metamethods, NULL);
+  new_kind(L, CCW_TYPE, metamethods, NULL);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

@@ -37,8 +37,8 @@ CCW_API bool ccw_catches_exceptions(void);
  * All memory of this library comes from one allocator, which a test can replace in order to count or to fail. */
 
 typedef struct ccw_allocator {
-  /* `size` bytes at a multiple of `alignment`, a power of two; zeroed where asked. NULL: there is none. */
-  void *(*allocate)(void *context, size_t size, size_t alignment, bool zeroed);
+  /* `size` bytes, aligned as malloc does; zeroed where asked. NULL: there are none. */
+  void *(*allocate)(void *context, size_t size, bool zeroed);
   /* Gives back what allocate gave for that size. */
   void (*release)(void *context, void *memory, size_t size);
   void *context;
@@ -185,13 +185,16 @@ CCW_API CCW_MUST_USE ccw_status ccw_shape_make(
 /* The same dtype and extents. */
 CCW_API bool ccw_shape_equal(const ccw_shape *a, const ccw_shape *b);
 
+/* Reads the text of an array's type, "f32[2,3]". Spaces may stand between its parts.
+ * INVALID_ARGUMENT, OUT_OF_RANGE: it is none; the message shows where. */
+CCW_API CCW_MUST_USE ccw_status ccw_shape_parse(const char *text, size_t length, ccw_shape *out_shape);
+
 /* Adds "f32[2,3]". */
 CCW_API void ccw_shape_print(const ccw_shape *shape, ccw_text *text);
 
 typedef struct ccw_type ccw_type;
 
-/* Reads a type. Spaces may stand between its parts.
- * INVALID_ARGUMENT, OUT_OF_RANGE: the text is none; the message shows where. */
+/* Reads the text of a type, an array's or a tuple's, in the same way and with the same errors. */
 CCW_API CCW_MUST_USE ccw_status ccw_type_parse(const char *text, size_t length, ccw_type **out_type);
 
 /* The type of an array. RESOURCE_EXHAUSTED. */
