@@ -2,13 +2,7 @@
 local ccw = require "ccw"
 local core = require "ccw.core"
 local support = require "spec.support"
-
-local function refuses(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.equal("string", type(message))
-  assert.matches(text, message, 1, true)
-end
+local refuses = support.refuses
 
 describe("CC-22 attributes", function()
   it("take each kind from Lua", function()

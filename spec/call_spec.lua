@@ -2,6 +2,7 @@
 local ccw = require "ccw"
 local core = require "ccw.core"
 local support = require "spec.support"
+local refuses = support.refuses
 
 local kernels = ccw.load(support.kernels)
 local plain = ccw.load(support.library "plain")
@@ -12,13 +13,6 @@ local function official(name, body)
     if not lib then return support.skip "the official headers could not be had" end
     body()
   end)
-end
-
-local function refuses(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.equal("string", type(message))
-  assert.matches(text, message, 1, true)
 end
 
 --- The error object of a call that fails.

@@ -1,13 +1,9 @@
 -- CC-40: comparison.
 local ccw = require "ccw"
+local support = require "spec.support"
+local refuses = support.refuses
 
 local nan = 0 / 0
-
-local function refuses(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.matches(text, message, 1, true)
-end
 
 local function outcome(a, b, options) return tostring(ccw.compare(a, b, options)) end
 

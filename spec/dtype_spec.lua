@@ -2,14 +2,7 @@
 local ccw = require "ccw"
 local core = require "ccw.core"
 local support = require "spec.support"
-
---- Raises as misuse does, with that text in it.
-local function refuses(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.equal("string", type(message))
-  assert.matches(text, message, 1, true)
-end
+local refuses = support.refuses
 
 describe("CC-40 integers", function()
   it("hold what fits, and no more", function()

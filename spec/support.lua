@@ -1,4 +1,6 @@
 --- What specs share: where things are built, and how to run programs.
+local luassert = require "luassert"
+
 local M = {}
 
 M.build = os.getenv "CCW_BUILD" or "build"
@@ -50,6 +52,14 @@ function M.write(name, text)
   local file <close> = assert(io.open(path, "wb"))
   file:write(text)
   return path
+end
+
+--- Fails unless f(...) raises misuse: a plain string with that text in it.
+function M.refuses(text, f, ...)
+  local ok, message = pcall(f, ...)
+  luassert.is_false(ok)
+  luassert.equal("string", type(message))
+  luassert.matches(text, message, 1, true)
 end
 
 --- The bytes of a buffer in hex.

@@ -159,14 +159,3 @@ CCW_API const XLA_FFI_Api *XLA_FFI_GetApi(void) { return &table; }
 
 CCW_API const XLA_FFI_Api *ccw_get_xla_ffi_api(void) __asm__("_ZN3xla3ffi12GetXlaFfiApiEv");
 const XLA_FFI_Api *ccw_get_xla_ffi_api(void) { return &table; }
-
-const char *ccw_version(void) { return CCW_VERSION; }
-
-bool ccw_catches_exceptions(void)
-{
-#ifdef CCW_HAS_BARRIER
-  return true;
-#else
-  return false;
-#endif
-}

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "collect.h" /* made of collect.py by the build */
 
 /* ---- libpython ----------------------------------------------------------------------------------------------------- */
 
@@ -153,60 +154,10 @@ static ccw_status start_python(void)
 
 /* ---- what runs inside Python --------------------------------------------------------------------------------------- */
 
-/* Reads `module` and `path`; leaves `file`, `handlers` (a list of name, stage, capsule) and `error`, `missing`. */
-static const char collect_code[] =
-    "import importlib, importlib.util, os, re, sys\n"
-    "STAGES = {'instantiate', 'prepare', 'initialize', 'execute', 'record'}\n"
-    "NO_PARAMETERS = re.compile(r'(def )?\\w+\\(\\) *-> "
-    "*([\\w.]*\\.)?(capsule|CapsuleType|PyCapsule|dict|Dict)(\\[.*\\])?:?\\s*$')\n"
-    "file, handlers, error, missing = '', [], None, False\n"
-    "def is_capsule(x): return type(x).__name__ == 'PyCapsule'\n"
-    "def is_bundle(x): return isinstance(x, dict) and 'execute' in x and all(k in STAGES and is_capsule(v) for k, v in "
-    "x.items())\n"
-    "def take(name, x, depth=0):\n"
-    "    if is_capsule(x): handlers.append((name, 'execute', x))\n"
-    "    elif is_bundle(x): handlers.extend((name, stage, capsule) for stage, capsule in x.items())\n"
-    "    elif isinstance(x, dict) and depth < 3:\n"
-    "        for key, value in x.items():\n"
-    "            if isinstance(key, str): take(key, value, depth + 1)\n"
-    "def signature(f):\n"
-    "    nanobind = getattr(f, '__nb_signature__', None)\n"
-    "    text = nanobind[0][0] if nanobind and len(nanobind) == 1 else getattr(f, '__doc__', None) or ''\n"
-    "    return text.strip().split('\\n')[0] if isinstance(text, str) else ''\n"
-    "def load(name):\n"
-    "    if not name.endswith('.so'): return importlib.import_module(name)\n"
-    "    plain = os.path.basename(name).split('.')[0]\n"
-    "    spec = importlib.util.spec_from_file_location(plain, name)\n"
-    "    loaded = importlib.util.module_from_spec(spec)\n"
-    "    spec.loader.exec_module(loaded)\n"
-    "    return loaded\n"
-    "def named(name):\n"
-    "    x = getattr(loaded, name, None)\n"
-    "    if callable(x) and not isinstance(x, type): x = x()\n"
-    "    before = len(handlers)\n"
-    "    if is_capsule(x) or is_bundle(x): take(name, x)\n"
-    "    return len(handlers) > before\n"
-    "sys.path[:0] = [folder for folder in path if folder not in sys.path]\n"
-    "importlib.invalidate_caches()\n"
-    "try:\n"
-    "    loaded = load(module)\n"
-    "    file = getattr(loaded, '__file__', None) or module\n"
-    "    for name in dir(loaded):\n"
-    "        if name.startswith('__'): continue\n"
-    "        x = getattr(loaded, name, None)\n"
-    "        if callable(x) and not isinstance(x, type) and NO_PARAMETERS.match(signature(x)):\n"
-    "            try: x = x()\n"
-    "            except Exception: continue\n"
-    "        take(name, x)\n"
-    "except BaseException as e:\n"
-    "    error = type(e).__name__ + ': ' + str(e)\n"
-    "    missing = 'yes' if isinstance(e, ModuleNotFoundError) and e.name and (module + '.').startswith(e.name + '.') "
-    "else ''\n";
-
-/* Reads `wanted`; adds to `handlers` what the module has under that name. */
-static const char named_code[] = "error = None\n"
-                                 "try: found = 'yes' if named(wanted) else ''\n"
-                                 "except BaseException as e: error = type(e).__name__ + ': ' + str(e)\n";
+/* collect_code is collect.py. This adds what the module has under the name `wanted`. */
+static const char named_code[] = "error = ''\n"
+                                 "try: named(wanted)\n"
+                                 "except BaseException as e: error = text(e)\n";
 
 /* ---- modules ------------------------------------------------------------------------------------------------------- */
 
@@ -227,13 +178,13 @@ struct ccw_python {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A string in the globals; NULL where it is none. */
+/* A string in the globals; "" where it is none. */
 static const char *text_of(const ccw_python *module, const char *name)
 {
   PyObject *object = py.PyDict_GetItemString(module->globals, name);
   const char *text = object ? py.PyUnicode_AsUTF8AndSize(object, NULL) : NULL;
   if (!text) py.PyErr_Clear();
-  return text;
+  return text ? text : "";
 }
 
 static bool set_text(ccw_python *module, const char *name, const char *text)
@@ -364,14 +315,13 @@ static ccw_status import(ccw_python *module, const char *name, const char *const
   }
   CCW_TRY(run_code(module, collect_code));
   const char *error = text_of(module, "error"), *missing = text_of(module, "missing");
-  if (error && missing && *missing)
+  if (*missing)
     return ccw_not_found(
         "Python %.*s finds no module '%s': %s", (int)strcspn(py.Py_GetVersion(), " "), py.Py_GetVersion(), name, error);
-  if (error)
+  if (*error)
     return ccw_failed_precondition(
         "Python %.*s cannot import '%s': %s", (int)strcspn(py.Py_GetVersion(), " "), py.Py_GetVersion(), name, error);
-  const char *file = text_of(module, "file");
-  ccw_text_add(&module->file, "%s", file ? file : name);
+  ccw_text_add(&module->file, "%s", text_of(module, "file"));
   CCW_TRY(ccw_text_status(&module->file));
   return take_targets(module, 0);
 }
@@ -434,7 +384,7 @@ static ccw_status look_up(ccw_python *module, const char *name)
   if (!set_text(module, "wanted", name)) return ccw_ok(); /* not a name at all: it stays unfound */
   CCW_TRY(run_code(module, named_code));
   const char *error = text_of(module, "error");
-  if (error) return ccw_failed_precondition("%s: '%s': %s", ccw_python_file(module), name, error);
+  if (*error) return ccw_failed_precondition("%s: '%s': %s", ccw_python_file(module), name, error);
   return take_targets(module, module->count);
 }
 

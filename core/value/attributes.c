@@ -108,7 +108,7 @@ static ccw_status add_entry(ccw_attributes_builder *builder, XLA_FFI_AttrType ty
 }
 
 /* The dtypes that XLA's runtime can put into an attribute. */
-static ccw_status check_dtype(ccw_dtype dtype, bool in_array)
+static ccw_status check_type_of_attribute(ccw_dtype dtype, bool in_array)
 {
   int bits = ccw_dtype_bits(dtype);
   switch (ccw_dtype_class(dtype)) {
@@ -130,7 +130,7 @@ static ccw_status check_dtype(ccw_dtype dtype, bool in_array)
 ccw_status ccw_attributes_add_scalar(
     ccw_attributes_builder *builder, const char *name, size_t name_length, ccw_scalar scalar)
 {
-  CCW_TRY(check_dtype(scalar.dtype, false));
+  CCW_TRY(check_type_of_attribute(scalar.dtype, false));
   entry *e;
   void *value;
   CCW_TRY(add_entry(builder, XLA_FFI_AttrType_SCALAR, name, name_length, sizeof(uint64_t), &e, &value));
@@ -143,7 +143,7 @@ ccw_status ccw_attributes_add_scalar(
 ccw_status ccw_attributes_add_array(ccw_attributes_builder *builder, const char *name, size_t name_length,
     ccw_dtype dtype, const void *elements, int64_t count)
 {
-  CCW_TRY(check_dtype(dtype, true));
+  CCW_TRY(check_type_of_attribute(dtype, true));
   ccw_shape shape;
   CCW_TRY(ccw_shape_make(dtype, &count, 1, &shape));
   entry *e;

@@ -26,17 +26,6 @@ local function flatten(value, flat, fail)
   end
 end
 
---- Whether a table is a flat list of open buffers already, as it mostly is.
-local function is_flat(operands)
-  local count = 0
-  for key, value in next, operands do
-    local kind, open = kind_of(value)
-    if kind ~= "buffer" or not open or math.type(key) ~= "integer" then return false end
-    count = count + 1
-  end
-  return count == #operands -- as many integer keys as the list is long: they are 1 to n
-end
-
 local nothing = {}
 
 --- The operands as core takes them: a flat list.
@@ -45,7 +34,7 @@ local function flatten_operands(operands, fail)
   if type(operands) ~= "table" then
     fail(2, "expected a list of buffers, got %s", kind_of(operands) or type(operands))
   end
-  if is_flat(operands) then return operands end
+  if core.is_flat(operands) then return operands end -- as it mostly is
   local flat = {}
   flatten(operands, flat, fail)
   return flat
@@ -133,15 +122,25 @@ local function resolve(target, platform, fail)
 end
 M.resolve = resolve
 
---- Hands everything over to `receive`, core.call or core.prepare, flat.
+--- Hands everything over to `receive`, core.call or core.prepare, flat. A result that is one array needs no list.
 local function hand_over(receive, fail, target, operands, results, attrs, options)
-  if options == nil then options = nothing else check_options(options, fail) end
-  local handler, name = resolve(target, options.platform or "host", fail)
-  local flat_operands, flat_results = flatten_operands(operands, fail), {}
-  local returns = make_results(results, flat_results, fail)
-  return receive(handler, flat_operands, flat_results, attributes.from(attrs, fail, 4), returns, name,
-    flatten_aliases(options.aliases, fail), check_integer(options.run_id, 0, "run_id", fail),
-    check_integer(options.device_ordinal, -1, "device_ordinal", fail), options.strict)
+  local platform, aliases, run_id, device_ordinal, strict = "host", nil, 0, -1, false
+  if options ~= nil then
+    check_options(options, fail)
+    platform, strict = options.platform or "host", options.strict
+    aliases = flatten_aliases(options.aliases, fail)
+    run_id = check_integer(options.run_id, 0, "run_id", fail)
+    device_ordinal = check_integer(options.device_ordinal, -1, "device_ordinal", fail)
+  end
+  local handler, name = resolve(target, platform, fail)
+  local flat_operands = flatten_operands(operands, fail)
+  local returns, flat_results = type(results) == "string" and core.buffer(results) or nil, nil
+  if not returns then
+    flat_results = {}
+    returns = make_results(results, flat_results, fail)
+  end
+  return receive(handler, flat_operands, flat_results, attributes.from(attrs, fail, 4), returns, name, aliases, run_id,
+    device_ordinal, strict)
 end
 
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"

@@ -75,6 +75,7 @@ function M.load(path, options)
   local fail = errors.misuse_of "load"
   errors.check(fail, 1, path, "string")
   errors.check(fail, 2, options, "table", true)
+  if path:find "\0" then fail(1, "the path holds a NUL") end
   local module = path:match "^python:(.*)$"
   local library
   if module then

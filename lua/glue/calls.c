@@ -6,8 +6,8 @@
 enum { RETURNS = 1, OPERANDS, RESULTS };
 
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
- * run_id, device_ordinal, strict. Operands and results are flat lists of buffers, attributes a dictionary, a simple table
- * or nil. */
+ * run_id, device_ordinal, strict. Operands and results are flat lists of buffers, or results are nil and RETURNED is the
+ * only one; attributes are a dictionary, a simple table or nil. */
 enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT };
 
 enum { FEW = 16 }; /* buffers that need no memory to be listed */
@@ -20,9 +20,14 @@ typedef struct buffer_list {
 
 static void check_buffers(lua_State *L, int index, buffer_list *list)
 {
+  list->buffers = list->few;
+  if (index == RETS && lua_isnil(L, RETS)) {
+    list->count = 1;
+    list->few[0] = check_buffer(L, RETURNED);
+    return;
+  }
   luaL_checktype(L, index, LUA_TTABLE);
   list->count = (int64_t)lua_rawlen(L, index);
-  list->buffers = list->few;
   if (list->count > FEW) list->buffers = lua_newuserdatauv(L, (size_t)list->count * sizeof *list->buffers, 0);
   for (int64_t i = 0; i < list->count; ++i) {
     lua_rawgeti(L, index, i + 1);
@@ -70,15 +75,33 @@ static void prepare(lua_State *L, ccw_call **out_call)
   raise_status(L, status, options.name ? options.name : ccw_handler_describe(handler).name, NULL);
 }
 
-/* Pushes a copy of the list at an index: the caller may change its own. */
+/* Pushes a copy of the list at an index, if there is one: the caller may change its own. */
 static void push_copy(lua_State *L, int index)
 {
+  if (lua_isnil(L, index)) {
+    lua_pushnil(L);
+    return;
+  }
   lua_Integer count = (lua_Integer)lua_rawlen(L, index);
   lua_createtable(L, (int)count, 0);
   for (lua_Integer i = 1; i <= count; ++i) {
     lua_rawgeti(L, index, i);
     lua_rawseti(L, -2, i);
   }
+}
+
+/* is_flat(table) -> boolean. Whether it is a list of open buffers and nothing else, as core takes them. */
+static int is_flat(lua_State *L)
+{
+  lua_settop(L, 1);
+  lua_Unsigned count = 0;
+  bool flat = true;
+  for (lua_pushnil(L); flat && lua_next(L, 1); lua_settop(L, 2), ++count) {
+    void **box = test_kind(L, 3, CCW_BUFFER);
+    flat = box && *box && lua_isinteger(L, 2);
+  }
+  lua_pushboolean(L, flat && count == lua_rawlen(L, 1)); /* as many integer keys as it is long: they are 1 to n */
+  return 1;
 }
 
 /* prepare(...) -> call. Every run gives back what stands at RETURNED. */
@@ -159,7 +182,7 @@ void open_calls(lua_State *L)
       {"__call", call_run}, {"__gc", call_close}, {"__close", call_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"close", call_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
-      {"prepare", call_prepare}, {"call", call_once}, {"call_name", call_name}, {NULL, NULL}};
+      {"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat}, {"call_name", call_name}, {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   lua_setfield(L, -2, "call_metatable");
   luaL_setfuncs(L, functions, 0);

@@ -89,6 +89,9 @@ bool to_shape(lua_State *L, int index, ccw_shape *out_shape);
 /* Pushes the extents as a list. */
 void push_dims(lua_State *L, const ccw_shape *shape);
 
+/* A string that C can take as it is: it ends where its NUL is. */
+const char *check_text(lua_State *L, int index);
+
 /* An integer in a range: strings are no numbers here, and 2.0 is 2. */
 int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high);
 

@@ -9,7 +9,7 @@ ccw_handler *check_handler(lua_State *L, int index) { return check_box(L, index,
 static int handler_bundle(lua_State *L)
 {
   static const char *const stages[] = {"instantiate", "prepare", "initialize", "execute", "record"};
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = check_text(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   XLA_FFI_Handler *functions[5] = {NULL};
   for (int i = 0; i < 5; ++i) {

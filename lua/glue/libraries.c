@@ -4,7 +4,7 @@
 /* open(path) -> library. */
 static int library_open(lua_State *L)
 {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = check_text(L, 1);
   void **box = new_box(L, CCW_LIBRARY);
   CHECK_STATUS(L, ccw_library_open(path, (ccw_library **)box));
   return 1;
@@ -13,14 +13,14 @@ static int library_open(lua_State *L)
 /* open_python(module, path) -> library. `path` is a list of folders. */
 static int library_open_python(lua_State *L)
 {
-  const char *module = luaL_checkstring(L, 1);
+  const char *module = check_text(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
   size_t count = lua_rawlen(L, 2);
   const char **path = lua_newuserdatauv(L, (count + 1) * sizeof *path, 0);
   luaL_checkstack(L, (int)count + LUA_MINSTACK, "too many folders");
   for (size_t i = 0; i < count; ++i) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    path[i] = luaL_checkstring(L, -1);
+    path[i] = check_text(L, -1);
   }
   void **box = new_box(L, CCW_LIBRARY);
   CHECK_STATUS(L, ccw_library_open_python(module, path, count, (ccw_library **)box));
@@ -31,7 +31,7 @@ static int library_open_python(lua_State *L)
 static int library_handler(lua_State *L)
 {
   ccw_library *library = check_box(L, 1, CCW_LIBRARY);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = check_text(L, 2);
   void **box = new_box(L, CCW_HANDLER);
   CHECK_STATUS(L, ccw_library_handler(library, name, (ccw_handler **)box));
   return 1;
@@ -65,7 +65,7 @@ static int library_names(lua_State *L)
 /* file_names(path) -> string. The same of a file that is not loaded. */
 static int library_file_names(lua_State *L)
 {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = check_text(L, 1);
   ccw_text names = {0};
   ccw_status status = ccw_library_file_names(path, add_name, &names);
   return push_names(L, status, &names);

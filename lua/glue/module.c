@@ -81,6 +81,15 @@ int push_text(lua_State *L, ccw_text *text)
   return status.code ? raise_status(L, status, NULL, NULL) : 1;
 }
 
+const char *check_text(lua_State *L, int index)
+{
+  size_t length;
+  if (lua_type(L, index) != LUA_TSTRING) luaL_typeerror(L, index, "string");
+  const char *text = lua_tolstring(L, index, &length);
+  if (strlen(text) != length) luaL_argerror(L, index, "the string holds a NUL");
+  return text;
+}
+
 int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high)
 {
   int is_integer = 0;

@@ -52,18 +52,18 @@ local function call_prepared()
   return (core.clock() - start) / CALLS * 1e9
 end
 
-local types = {}
-for n = 1, 64 do types[n] = ("f32[%d]"):format(n) end
+local types, operands = {}, {}
+for n = 1, 64 do
+  types[n] = ("f32[%d]"):format(n)
+  operands[n] = { ccw.array(types[n]) }
+end
 
-local function call_fresh() -- new operand and result shapes each time; what making the operands costs is left out
-  local operands, spent = {}, 0
-  for _ = 1, 200 do
-    for n = 1, 64 do operands[n] = { ccw.array(types[n]) } end
-    local start = core.clock()
+local function call_fresh() -- another shape than the call before; result, frame and attributes are made each time
+  local start = core.clock()
+  for _ = 1, 400 do
     for n = 1, 64 do ccw.call(scale, operands[n], types[n], attributes) end
-    spent = spent + core.clock() - start
   end
-  return spent / (200 * 64) * 1e9
+  return (core.clock() - start) / (400 * 64) * 1e9
 end
 
 local a = ccw.random("f32[16777216]", 1)
