@@ -29,8 +29,7 @@ as_root() {
 }
 
 apt_install() {
-  export DEBIAN_FRONTEND=noninteractive
-  as_root apt-get update && as_root apt-get install -y --no-install-recommends "$@"
+  as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
 # need PACKAGE...: installs the Debian packages that are missing. lua-check would turn the plain name `lua` into Lua 5.1:
@@ -43,9 +42,9 @@ need() {
   [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "this is no Debian: install what Debian calls ${missing[*]}"
   say "installing ${missing[*]}"
-  lua=$(readlink -f /usr/bin/lua 2>/dev/null || true)
+  lua=$(readlink -e /usr/bin/lua || true)
   step "installing packages" apt_install "${missing[@]}"
-  if [ -n "$lua" ] && [ "$(readlink -f /usr/bin/lua)" != "$lua" ]; then
+  if [ -n "$lua" ] && [ "$(readlink -e /usr/bin/lua)" != "$lua" ]; then
     as_root update-alternatives --set lua-interpreter "$lua" >/dev/null || true
     as_root update-alternatives --set lua-compiler "${lua/lua5/luac5}" >/dev/null || true
   fi
