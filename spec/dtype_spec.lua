@@ -132,7 +132,7 @@ describe("CC-40 floats", function()
 
     for dtype, width in pairs(formats) do
       it("decode every code of " .. dtype, function()
-        if not folder then return support.skip "ml_dtypes could not be had" end
+        if not folder then return pending "ml_dtypes could not be had" end
         local count = width == 2 and 65536 or width == 1 and 256 or 16
         local codes = ccw.array(("%s[%d]"):format(dtype, count))
         if width == 0.5 then
@@ -154,7 +154,7 @@ describe("CC-40 floats", function()
       end)
 
       it("encode into " .. dtype .. ", bit for bit", function()
-        if not folder then return support.skip "ml_dtypes could not be had" end
+        if not folder then return pending "ml_dtypes could not be had" end
         local bytes = read "inputs.f32"
         local inputs = ccw.array(("f32[%d]"):format(#bytes // 4)):set_bytes(bytes)
         assert.is_true(inputs.count >= 65536 * 2 + 100000)

@@ -60,15 +60,13 @@ describe("the program", function()
   end)
 end)
 
-describe("the Lua module", function()
+-- A sanitized module wants a sanitized host, which the program is and lua5.4 is not.
+describe("the Lua module #plain", function()
   it("works in a stock lua5.4 before installation, and offers the API to libraries there", function()
     local output = support.sh(([[LUA_PATH="%s/lua/?.lua;%s/lua/?/init.lua;;" LUA_CPATH="%s/lua/?.so;;" lua5.4 -e '
       local ccw = require "ccw"
       print(ccw.load("%s"):registered()[1], ccw.call("self.one", {}, "f32[]"))']]):format(support.build, support.build,
       support.build, support.library "registers_itself"))
-    if output:find "AddressSanitizer" or output:find "ASan" then
-      return support.skip "a sanitized module needs a sanitized host, which the program is"
-    end
     assert.equal("self.one on Host\tf32[] 1\n", output)
   end)
 

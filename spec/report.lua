@@ -20,7 +20,7 @@ return function()
     for _, entry in ipairs(handler.failures) do describe(entry) end
     for _, entry in ipairs(handler.errors) do describe(entry) end
     for _, entry in ipairs(handler.pendings) do
-      line(("skipped: %s: %s"):format(entry.name, tostring(entry.message or ""):gsub("^skipped: ", "")))
+      line(("skipped: %s: %s"):format(entry.name, (tostring(entry.message):gsub("^[^\n]-:%d+: ", ""))))
     end
     line(("%s: %d passed, %d failed, %d skipped"):format(name, handler.successesCount,
       handler.failuresCount + handler.errorsCount, handler.pendingsCount))

@@ -26,9 +26,6 @@ function M.official(version)
   return M.exists(path) and require("ccw").load(path) or nil
 end
 
---- Skips the rest of a test, with a reason.
-function M.skip(why) require "busted".pending("skipped: " .. why) end
-
 --- Runs a shell command and gives its output, errors included, and whether it exited with 0.
 function M.sh(command)
   local pipe = io.popen("{ " .. command .. "\n} 2>&1", "r")
