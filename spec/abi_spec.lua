@@ -71,7 +71,7 @@ end)
 
 for version, wheel in pairs { ["0_5"] = "jaxlib-0.12.0.1", ["0_3"] = "jaxlib-0.10.2" } do
   describe("CC-1 the official headers of " .. wheel, function()
-    local headers = ("%s/wheels/%s/jaxlib/include"):format(os.getenv "CCW_WHEELS" or support.build, wheel)
+    local headers = ("%s/%s/jaxlib/include"):format(os.getenv "CCW_WHEELS" or support.build .. "/wheels", wheel)
     local missing = not support.exists(headers .. "/xla/ffi/api/c_api.h")
 
     for _, compiler in ipairs { "gcc -std=c11", "g++ -std=c++17" } do
