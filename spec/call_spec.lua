@@ -489,10 +489,22 @@ describe("ccw.call", function()
       { device = "gpu:0" })
     refuses("bad argument #5 to 'call' (aliases: expected a table {[result] = arg}, got number)", ccw.call, kernels.scale,
       { x }, "f32[1]", {}, { aliases = 1 })
+    refuses("bad argument #4 to 'call' (expected a table of attributes: an opaque string is no typed FFI)", ccw.call,
+      kernels.scale, { x }, "f32[1]", "s = 2")
     local closed = ccw.f32 { 1 }
     closed:close()
     refuses("bad argument #2 to 'call' (arg 1: this buffer is closed)", ccw.call, kernels.scale, { x, closed }, "f32[1]")
     refuses("bad argument #3 to 'call' (result 0: this buffer is closed)", ccw.call, kernels.scale, { x }, closed)
+  end)
+
+  it("CC-27: takes what a client of XLA says of a custom call, and refuses what no handler gets", function()
+    local attributes = { s = ccw.f32(2) }
+    assert.equal("f32[1] {2}", tostring(ccw.call(kernels.scale, { x }, "f32[1]", attributes,
+      { has_side_effect = true, schedule = "SCHEDULE_LATEST", api_version = 4 })))
+    refuses("bad argument #5 to 'call' (api_version: only 4, the typed FFI, is spoken here; got 1)", ccw.call, kernels.scale,
+      { x }, "f32[1]", attributes, { api_version = 1 })
+    refuses("bad argument #5 to 'call' (literal: HLO can hold one, but no runtime hands it to a handler)", ccw.call,
+      kernels.scale, { x }, "f32[1]", attributes, { literal = x })
   end)
 
   it("says where in the caller's code", function()

@@ -77,6 +77,7 @@ function M.from(value, fail, position)
   if value == nil then return nil end
   local kind = core.kind(value)
   if kind == "attributes" then return value end
+  if type(value) == "string" then fail(position, "expected a table of attributes: an opaque string is no typed FFI") end
   if type(value) ~= "table" then fail(position, "expected a table of attributes, got %s", kind or type(value)) end
   return core.is_simple(value) and value or build(value, {}, fail, position)
 end

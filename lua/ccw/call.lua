@@ -7,7 +7,8 @@ local array = require "ccw.array"
 local M = {}
 local kind_of = core.kind
 
-local option_names = { "platform", "device", "aliases", "has_side_effect", "run_id", "device_ordinal", "strict" }
+local option_names = { "platform", "device", "aliases", "has_side_effect", "run_id", "device_ordinal", "strict",
+  "api_version", "schedule", "literal" }
 local is_option = {}
 for _, name in ipairs(option_names) do is_option[name] = true end
 
@@ -99,7 +100,13 @@ local function check_options(options, fail)
       fail(5, "no option is called '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
     end
   end
-  if options.device ~= nil and options.device ~= "host" then fail(5, "no device is called '%s'", options.device) end
+  if options.device ~= nil and options.device ~= "host" then
+    fail(5, "no device is called '%s'", tostring(options.device))
+  end
+  if options.api_version ~= nil and options.api_version ~= 4 then
+    fail(5, "api_version: only 4, the typed FFI, is spoken here; got %s", tostring(options.api_version))
+  end
+  if options.literal ~= nil then fail(5, "literal: HLO can hold one, but no runtime hands it to a handler") end
 end
 
 --- The handler that a target stands for, and the name under which messages know it where that is another than its own.
@@ -158,8 +165,9 @@ end
 -- "(f32[4], s32[])", a buffer as the destination, or a list of those; they come back in the same nesting. Attributes are a
 -- table, see ccw.attrs. Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory
 -- of arg 1: a result given as a type gets a copy of it first, the operand's own buffer is overwritten; run_id,
--- device_ordinal, for handlers that ask; strict, check that a pred result holds 0 and 1 only; has_side_effect, which changes
--- nothing: a call always runs. A failure raises an error object with the handler's code and message.
+-- device_ordinal, for handlers that ask; strict, check that a pred result holds 0 and 1 only. has_side_effect and schedule
+-- change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a literal is refused. A failure
+-- raises an error object with the handler's code and message.
 function M.call(target, operands, results, attrs, options)
   return hand_over(core.call, misuse_of_call, target, operands, results, attrs, options)
 end
