@@ -12,11 +12,11 @@ local function write(path, text)
   assert(file:write(text))
 end
 
--- A doc comment starts with its name and parameters, "ccw.iota(type) -> buffer. ..." or "call() -> results. ..."; what
--- people call has a point or a colon in its name, or is a call itself.
+-- A doc comment starts with its name and parameters, "ccw.iota(type) -> buffer. ...", "buffer:fill(number) -> ...", or is of
+-- a kind of value, "buffer: ...".
 local reference = {}
 local function note(text)
-  local name = text:match("^(ccw[.:][%w_.:]+)%f[^%w_.:]") or text:match("^(%l+:[%w_]+)%f[^%w_]") or text:match("^(call)%(%)")
+  local name = text:match("^(ccw[.:][%w_.:]+)%f[^%w_.:]") or text:match("^(%l+:[%w_]+)%(") or text:match("^(%l+): ")
   if name then reference[name] = text end
 end
 

@@ -14,6 +14,12 @@
 
 static lua_State *volatile running;
 
+static void say(const char *text)
+{
+  ssize_t ignored = write(STDERR_FILENO, text, strlen(text)); /* all that a signal handler may do */
+  (void)ignored;
+}
+
 static void stop(lua_State *L, lua_Debug *event)
 {
   (void)event;
@@ -23,20 +29,57 @@ static void stop(lua_State *L, lua_Debug *event)
 
 static void on_interrupt(int number)
 {
+  const char *doing, *name = ccw_call_running(&doing);
   signal(number, SIG_DFL); /* a second one ends the program */
+  if (name) {
+    say("\nccw: ");
+    say(name);
+    say(" is still running; Ctrl-C again ends ccw\n");
+  }
   if (running) lua_sethook(running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-/* interruptible(f, ...) -> results of f. While it runs, Ctrl-C raises "interrupted" in it. */
+/* interruptible(handler, f, ...) -> results of f. Raises what the message handler makes of an error. While f runs, Ctrl-C
+ * raises "interrupted" in it. */
 static int interruptible(lua_State *L)
 {
   running = L;
   void (*before)(int) = signal(SIGINT, on_interrupt);
-  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 1);
   signal(SIGINT, before);
   running = NULL;
   lua_sethook(L, NULL, 0, 0); /* one that came too late */
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
+}
+
+/* ---- the end: a handler that crashes takes the process along, but not without a word --------------------------------- */
+
+static void on_crash(int number)
+{
+  const char *doing, *name = ccw_call_running(&doing);
+  if (name) {
+    say("ccw: ");
+    say(name);
+    say(": ");
+    say(doing);
+    say(strcmp(doing, "metadata") == 0 ? ": the function crashed when it was asked for it: is it an FFI handler?\n"
+                                       : ": the handler crashed, and ends ccw\n");
+  }
+  signal(number, SIG_DFL); /* what caused it happens again, and ends the program as it would have */
+}
+
+/* On a stack of its own: the other may be what overflowed. Of faults AddressSanitizer has a better report. */
+static void watch_for_crashes(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+  static const int numbers[] = {SIGABRT};
+#else
+  static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#endif
+  static char stack[64 << 10];
+  sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+  struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) sigaction(numbers[i], &action, NULL);
 }
 
 /* is_terminal(n) -> boolean. Whether that file descriptor is a terminal. */
@@ -128,6 +171,7 @@ static int run(lua_State *L)
 int main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, ""); /* the prompt edits UTF-8; numbers keep their point */
+  watch_for_crashes();
   lua_State *L = luaL_newstate();
   if (!L) {
     fprintf(stderr, "ccw: no memory to start\n");

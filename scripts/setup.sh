@@ -10,26 +10,20 @@ die() { say "$*"; exit 1; }
 
 # step WHAT COMMAND...: runs the command with its output in a log, and says in one line when it fails.
 step() {
-  local what=$1 log=$build/log/${1//[^A-Za-z0-9.]/-}.log
+  local what=$1 log=$build/log/${1//[^A-Za-z0-9.]/-}.log line
   shift
   "$@" >"$log" 2>&1 && return
-  local line
-  line=$(grep -E '([Ee]rror|ERROR|E):|[Ff]atal|[Cc]annot' "$log" | head -n 1)
-  die "$what failed: ${line:-$(tail -n 1 "$log")} (all of it: $log)"
+  line=$(grep -m 1 -E '([Ee]rror|ERROR|E):|[Ff]atal|[Cc]annot' "$log" || tail -n 1 "$log" || true)
+  die "$what failed: $line (all of it: $log)"
 }
 
 as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    die "to install packages this needs root or sudo: $*"
-  fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 apt_install() {
-  as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+  as_root apt-get update || true # a list that is of no use here may be broken
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
 # need PACKAGE...: installs the Debian packages that are missing. lua-check would turn the plain name `lua` into Lua 5.1:
@@ -41,6 +35,7 @@ need() {
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "this is no Debian: install what Debian calls ${missing[*]}"
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then die "to install ${missing[*]} this needs root or sudo"; fi
   say "installing ${missing[*]}"
   lua=$(readlink -e /usr/bin/lua || true)
   step "installing packages" apt_install "${missing[@]}"
@@ -58,6 +53,7 @@ need_to_build() {
 make_in() {
   local folder=$1 wanted=$1/.options
   shift
+  [ -e "$folder/CMakeCache.txt" ] || say "building in ${folder#"$root"/}, for the first time"
   if [ ! -e "$folder/CMakeCache.txt" ] || [ "$(cat "$wanted" 2>/dev/null)" != "$*" ]; then
     step "configuring ${folder#"$root"/}" cmake -S "$root" -B "$folder" "$@"
     printf '%s' "$*" >"$wanted"
@@ -77,6 +73,7 @@ need_python() {
 klujax=0.5.2
 fetch_klujax() {
   [ -e "$build/python/klujax-$klujax.dist-info" ] && return
+  say "fetching klujax $klujax"
   "$python" -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$build/python" \
     "klujax==$klujax" >"$build/log/klujax.log" 2>&1 ||
     say "klujax $klujax could not be had: $(tail -n 1 "$build/log/klujax.log")"

@@ -1,13 +1,15 @@
--- tour.lua BUILD: the first calls, as a person types them at the prompt, with what they give.
-local build = arg[1]
+-- tour.lua BUILD [--stay]: the first calls, as a person types them at the prompt, with what they give; then the prompt
+-- itself, where what the tour made is there still.
+local build, stay = arg[1], arg[2] == "--stay"
 local ccw = require "ccw"
 local repl = require "ccw.repl"
+local session = repl.session()
 
 print [[
 -- The tour. This is what you would type at the prompt, and what it answers.
 
 -- A library of handlers that were written in C, over the ABI alone. Any .so that was built for JAX loads in the same way.]]
-local good = repl.play {
+local good = repl.play(session, {
   ('local lib = ccw.load "%s/lib/libccw_kernels.so"'):format(build),
   "lib",
   "local x = ccw.array(\"f32[4]\", {1, 2, 3, 4})",
@@ -18,14 +20,14 @@ local good = repl.play {
   "ccw.call(\"add_mod\", {b, c}, \"f32[2048]\")",
   "-- a handler says what is wrong, and the session goes on",
   "ccw.try(ccw.call, lib.scale, {x}, \"f32[4]\", {s = 2.0})",
-}
+})
 
 print [[
 
 -- Handlers as they are published on PyPI: klujax, a sparse solver. No JAX is running, and none is needed.]]
 local klujax, why = ccw.try(ccw.load, "python:klujax_cpp")
 if klujax then
-  good = repl.play {
+  good = repl.play(session, {
     "local klu = ccw.load \"python:klujax_cpp\"",
     "local Ai, Aj = ccw.s32{0, 1, 1}, ccw.s32{0, 0, 1}      -- a sparse 2x2 matrix: row, column",
     "local Ax = ccw.f64{{2, 1, 3}}                          -- and value of its three entries",
@@ -36,10 +38,11 @@ if klujax then
     "local y, err = ccw.try(ccw.call, klu.solve_f64, {Ai, Aj, Ax:as \"f32\", b}, \"f64[1,2,1]\")",
     "err",
     "err.code, err.operands",
-  } and good
+  }) and good
 else
   print("-- It is not here, so that this part is left out: " .. tostring(why))
 end
 
-print "\n-- ?name explains a name: ?ccw.array, ?call. Leave with Ctrl-D."
+print "\n-- ?name explains a name: ?ccw.array, ?buffer. Ctrl-D leaves."
+if stay and good then repl.loop(require "ccw.program", session) end
 os.exit(good and 0 or 1, true)

@@ -91,6 +91,11 @@ describe("CC-22 attributes", function()
     refuses("bad argument #1 to 'attrs' (expected a table, got nil)", ccw.attrs)
   end)
 
+  it("are for handlers to read", function()
+    refuses("attributes are for handlers to read: print them", function() return ccw.attrs { a = 1 }.a end)
+    assert.equal(2, #ccw.attrs { a = 1, b = 2 })
+  end)
+
   it("are not nested without end", function()
     local loop = {}
     loop.loop = loop

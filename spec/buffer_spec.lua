@@ -72,7 +72,12 @@ describe("CC-8 elements", function()
   it("end for ipairs, and are an error elsewhere outside", function()
     local sum = 0
     for _, value in ipairs(ccw.s32 { 1, 2, 3 }) do sum = sum + value end
-    assert.equal(6, sum)
+    for i, value in pairs(ccw.s32 { 1, 2, 3 }) do sum = sum + i * value end
+    assert.equal(20, sum)
+    local rows = {}
+    for _, row in pairs(ccw.iota "s32[2,2]") do rows[#rows + 1] = tostring(row) end
+    assert.same({ "s32[2] {0, 1}", "s32[2] {2, 3}" }, rows)
+    for _ in pairs(ccw.array "s32[0]") do error "there is none" end
     local x = ccw.s32 { 1, 2, 3 }
     refuses("index 0 is outside 1 to 3", function() return x[0] end)
     refuses("index 5 is outside 1 to 3", function() return x[5] end)
@@ -97,7 +102,7 @@ describe("CC-8 elements", function()
     assert.equal("f32[] 21", tostring(x))
     refuses("rank 0 has no index: use item()", function() return x[1] end)
     refuses("rank 0 has no length", function() return #x end)
-    refuses("expected exactly one element", function() return ccw.f32 { 1, 2 }:item() end)
+    refuses("item: expected exactly one element, there are 2", function() return ccw.f32 { 1, 2 }:item() end)
   end)
 end)
 
@@ -147,9 +152,10 @@ describe("CC-8 a buffer", function()
     collectgarbage()
     row[1] = 30
     assert.equal("s32[6] {0, 1, 2, 30, 4, 5}", tostring(flat))
-    refuses("the number of elements differs", function() return flat:reshape "s32[5]" end)
-    local _, err = ccw.try(flat.reshape, flat, "f32[6]")
-    assert.equal("INVALID_ARGUMENT: view: expected s32, got f32", tostring(err))
+    local _, err = ccw.try(flat.reshape, flat, "s32[5]")
+    assert.equal("INVALID_ARGUMENT: reshape: expected 6 elements of s32, got s32[5]", tostring(err))
+    _, err = ccw.try(flat.reshape, flat, "f32[6]")
+    assert.equal("INVALID_ARGUMENT: reshape: expected 6 elements of s32, got f32[6]", tostring(err))
   end)
 
   it("has rows inside a byte where elements are packed", function()
@@ -235,6 +241,14 @@ f32[100,100] {{nan, 1, 1, ..., 1, 1, 1},
               {1, 1, 1, ..., 1, 1, 1},
               {1, 1, 1, ..., 1, 1, 1}}
 min 1, max 1, mean 1, 1 nan]], tostring(x))
+  end)
+
+  it("that is empty is printed at once also where it has large dims, and asked for no more than it has", function()
+    local x = ccw.array "u8[9223372036854775807,0]"
+    assert.equal("u8[9223372036854775807,0] {{}, {}, {}, ..., {}, {}, {}}", tostring(x))
+    assert.equal("u8[0] {}", tostring(x[9223372036854775807]))
+    refuses("index 0 is outside 1 to 9223372036854775807", function() return x[0] end)
+    assert.equal("f32[0,4611686018427387904,4] {}", tostring(ccw.iota("f32[0,4611686018427387904,4]", 0)):match "^[^\n]*")
   end)
 
   it("is printed at once also where it has many dims", function()

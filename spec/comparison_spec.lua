@@ -42,7 +42,8 @@ describe("CC-40 comparison", function()
   end)
 
   it("compares memory, when asked", function()
-    assert.is_false(ccw.compare(ccw.f32 { 0.0 }, ccw.f32 { -0.0 }, { bitwise = true }).equal)
+    assert.equal("1 of 1 elements differ; first [1]: 0 and -0.0, apart by 0",
+      outcome(ccw.f32 { 0.0 }, ccw.f32 { -0.0 }, { bitwise = true }))
     local odd, one = ccw.array "pred[1]":set_bytes "\xFF", ccw.pred { true }
     assert.equal("equal", outcome(odd, one))
     assert.is_false(ccw.compare(odd, one, { bitwise = true }).equal)
@@ -99,6 +100,11 @@ describe("CC-40 comparison", function()
     refuses("bad argument #2 to 'compare' (expected a buffer, got nil)", ccw.compare, ccw.f32 { 1 })
     refuses("bad argument #1 to 'compare' (expected a buffer, got number)", ccw.compare, 1, ccw.f32 { 1 })
     refuses("no option is called 'tolerance'", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 }, { tolerance = 1 })
+    refuses("max_ulp: only floats have representable neighbours, this is c64", ccw.compare, ccw.c64 { 1 }, ccw.c64 { 1 },
+      { max_ulp = 1 })
+    refuses("rtol: a tolerance, while bits are compared", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 },
+      { bitwise = true, rtol = 1 })
+    refuses("atol: a tolerance, while close is false", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 }, { close = false, atol = 1 })
     refuses("rtol: expected 0 or more, got -1", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 }, { rtol = -1 })
     refuses("atol: expected a number, got string", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 }, { atol = "1" })
   end)

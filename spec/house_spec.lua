@@ -66,7 +66,9 @@ describe("the house", function()
     local previous
     for line in read "core/include/ccw/ccw.h":gmatch "(.-)\n" do
       if line:find "^CCW_API" then
-        assert.is_truthy(previous:find "%*/$" or previous:find ";$", "no comment above: " .. line)
+        -- a release stands with its retain, the ways to add an attribute together
+        local shares = line:find "_release%(" or line:find "ccw_attributes_add_" or line:find "ccw_library_refused"
+        assert.is_truthy(previous:find "%*/$" or shares and previous:find ";$", "no comment above: " .. line)
       end
       previous = line
     end

@@ -17,7 +17,7 @@ describe("ccw.load", function()
     local program = support.sh(("realpath '%s'"):format(support.program)):gsub("\n", "")
     assert.equal(folder .. "/libccw_spec_found.so\n", (support.sh(command:format("/", folder, program, "ccw_spec_found"))))
     assert.equal(folder .. "/libccw_spec_found.so\n", (support.sh(command:format("/", folder, program, "libccw_spec_found.so"))))
-    assert.equal("./libccw_spec_found.so\n", (support.sh(command:format(folder, "", program, "libccw_spec_found.so"))))
+    assert.equal("libccw_spec_found.so\n", (support.sh(command:format(folder, "", program, "libccw_spec_found.so"))))
   end)
 
   it("says why a library does not load", function()
@@ -35,6 +35,69 @@ describe("ccw.load", function()
     needs = support.library "needs_symbol"
     assert.equal(("FAILED_PRECONDITION: %s: needs the symbol ccw_spec_absent, which nothing that it links to defines"):format(needs),
       tostring(failure(ccw.load, needs)))
+  end)
+
+  it("takes regular files only", function()
+    local fifo = support.temporary() .. "/fifo.so"
+    support.sh(("mkfifo '%s'"):format(fifo))
+    assert.equal(("INVALID_ARGUMENT: %s: no regular file, not a library"):format(fifo), tostring(failure(ccw.load, fifo)))
+    assert.equal("INVALID_ARGUMENT: /dev/zero: no regular file, not a library", tostring(failure(ccw.load, "/dev/zero")))
+    assert.matches("libm.so: not a shared library (perhaps a linker script", failure(ccw.load, "m").message, 1, true)
+  end)
+
+  it("says how a Python module is loaded", function()
+    local klujax = support.sh(("ls '%s'/klujax_cpp.*.so 2>/dev/null"):format(os.getenv "CCW_KLUJAX" or "")):match "[^\n]+"
+    if not klujax then return pending "klujax could not be had" end
+    local output = support.sh(("'%s' -e 'ccw.load(%q)'"):format(support.program, klujax))
+    assert.matches("which nothing that it links to defines; a Python extension module is loaded as python:" .. klujax, output,
+      1, true)
+  end)
+
+  it("loads a file anew when it has changed, beside the old code", function()
+    local function build(value, extra)
+      local source = support.write("rebuilt.c", ([[
+        #include "%s/kernels/plain.h"
+        EXPORT XLA_FFI_Error *answer(XLA_FFI_CallFrame *frame);
+        XLA_FFI_Error *answer(XLA_FFI_CallFrame *frame)
+        {
+          if (answer_metadata(frame)) return NULL;
+          *(float *)((const XLA_FFI_Buffer *)frame->rets.rets[0])->data = %d;
+          return NULL;
+        }
+        __attribute__((constructor)) static void register_it(void)
+        {
+          const XLA_FFI_Api *api = XLA_FFI_GetApi();
+          XLA_FFI_Handler_Register_Args args = {.struct_size = XLA_FFI_Handler_Register_Args_STRUCT_SIZE,
+            .name = {"rebuilt", 7}, .platform = {"Host", 4}, .bundle = {.execute = answer}};
+          api->XLA_FFI_Handler_Register(&args);
+        }
+        %s]]):format(support.sh(("realpath '%s'"):format(support.root)):gsub("\n", ""), value, extra or ""))
+      local path = support.temporary() .. "/librebuilt.so"
+      local output, good = support.sh(("gcc -shared -fPIC -w -I'%s/core/include' -o '%s' '%s'"):format(support.root, path, source))
+      assert.is_true(good, output)
+      return path
+    end
+    local old = ccw.load(build(1))
+    local old_answer = old.answer
+    assert.equal(1, ccw.call("rebuilt", {}, "f32[]"):item())
+    for value = 2, 4 do -- written over in place, as compilers do
+      local new = ccw.load(build(value, "EXPORT XLA_FFI_Error *fresh(XLA_FFI_CallFrame *f);\n" ..
+        "XLA_FFI_Error *fresh(XLA_FFI_CallFrame *f) { return answer(f); }"))
+      assert.equal(value, ccw.call(new.answer, {}, "f32[]"):item())
+      assert.equal(value, ccw.call(new.fresh, {}, "f32[]"):item())
+      assert.same({ "rebuilt on Host" }, new:registered())
+      assert.equal(value, ccw.call("rebuilt", {}, "f32[]"):item()) -- its own name, taken over from the old code
+      assert.equal(value, ccw.call(ccw.load(new:path()).answer, {}, "f32[]"):item())
+    end
+    assert.equal("f32[] 1", tostring(ccw.call(old_answer, {}, "f32[]")):gsub("nan", "1"))
+  end)
+
+  it("finds functions in a library wherever it was linked to lie", function()
+    local path = support.temporary() .. "/libelsewhere.so"
+    local output, good = support.sh(("gcc -shared -fPIC -w -Wl,-Ttext-segment=0x10000000 -I'%s/core/include' -o '%s' '%s/kernels/scale.c'")
+      :format(support.root, path, support.root))
+    assert.is_true(good, output)
+    assert.equal("scale", ccw.load(path).scale.name)
   end)
 
   it("survives files that are cut or damaged", function()
@@ -90,6 +153,7 @@ describe("a library", function()
     local ok, message = pcall(function() return other.scale end)
     assert.is_false(ok)
     assert.matches("this library is closed", message, 1, true)
+    assert.equal("closed library", tostring(other))
   end)
 end)
 
@@ -117,7 +181,7 @@ describe("ccw inspect", function()
     assert.matches(("absent: error: NOT_FOUND: %s: exports no 'absent'"):format(plain), output, 1, true)
     output, good = inspect "nowhere.so"
     assert.is_false(good)
-    assert.equal("ccw: NOT_FOUND: nowhere.so: No such file or directory\n", output)
+    assert.equal("ccw: NOT_FOUND: nowhere.so: no such file, and no library of that name\n", output)
   end)
 
   it("goes on when a handler dies or hangs while it is asked", function()

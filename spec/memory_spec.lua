@@ -75,7 +75,35 @@ describe("without memory", function()
   end)
 
   it("loading fails cleanly", function()
-    assert.is_true(exhaust(function() return tostring(ccw.load(support.kernels)) end) > 3)
+    assert.is_true(exhaust(function() return tostring(ccw.load(support.kernels)) end) > 2)
+  end)
+
+  it("loading a library for the first time fails cleanly", function()
+    local path = support.temporary() .. "/libfirst.so"
+    support.sh(("cp '%s' '%s'"):format(support.kernels, path))
+    local before, loaded = core.memory().blocks, nil
+    for n = 0, 100 do
+      core.fail_memory(n)
+      local good, err = pcall(ccw.load, path)
+      core.fail_memory()
+      collectgarbage() collectgarbage()
+      loaded = good and n
+      if good then break end
+      assert.equal("RESOURCE_EXHAUSTED", err.code)
+      assert.equal(before, core.memory().blocks)
+    end
+    assert.is_true(loaded > 2)
+  end)
+
+  it("numbers with a dtype fail cleanly", function()
+    assert.is_true(exhaust(function() return tostring(ccw.s8 "5") .. tostring(select(2, pcall(ccw.s8, 500))) end) > 0)
+  end)
+
+  it("loading a Python module fails cleanly", function()
+    support.write("ccw_out_of_memory.py", "x = {}\n")
+    assert.is_true(exhaust(function()
+      return tostring(ccw.load("python:ccw_out_of_memory", { path = support.temporary() }))
+    end) > 3)
   end)
 
   it("a buffer of more than there is gives RESOURCE_EXHAUSTED", function()

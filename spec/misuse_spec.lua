@@ -76,7 +76,8 @@ for _, row in ipairs(functions()) do
             local ok, err = pcall(arguments[1], table.unpack(arguments, 2, #row - 1))
             if not ok and type(err) == "string" then
               local place = tonumber(err:match "bad argument #(%d+) to")
-              local is_placed = place == position or row[1]:find "index" -- which speak of elements instead
+              -- index speaks of elements, and what is closed says so instead
+              local is_placed = place == position or row[1]:find "index" or err:find " is closed"
               assert.is_truthy(is_placed, ("%s as argument %d: %s"):format(name, position, err))
             elseif not ok then
               assert.is_string(err.code, ("%s as argument %d"):format(name, position))

@@ -14,14 +14,22 @@ describe("the program", function()
   it("runs a piece of code", function()
     assert.equal("f32[2] {1, 2}\n", (ccw [[-e 'print(ccw.array("f32[2]", {1, 2}))']]))
     assert.equal("", (ccw "-e ''"))
+    assert.equal("2\n", (ccw "-e 'x = 2' -e 'print(x)'"))
+    assert.equal("3\n", (support.sh(("echo 'print(3)' | '%s' -"):format(support.program))))
   end)
 
   it("fails with the error on standard error and exit code 1", function()
     local output, good = ccw "-e 'error \"no\"'"
     assert.is_false(good)
-    assert.matches("^ccw: %(command line%):1: no\nstack traceback:\n", output)
+    assert.equal("ccw: (command line):1: no\n  (command line):1: in the chunk\n", output)
     output = ccw "-e 'ccw.find \"nothing here\"'"
-    assert.equal("ccw: NOT_FOUND: no handler 'nothing here' is registered for platform Host (host)\n", output)
+    assert.equal("ccw: NOT_FOUND: no handler 'nothing here' is registered for platform Host (host)\n" ..
+      "  (command line):1: in the chunk\n", output)
+    local path = support.write("deep.lua", "local function inner() ccw.find 'x' end\n\nlocal function outer()\n  inner()\n  return 1\n" ..
+      "end\nouter()\n")
+    output = ccw(("'%s'"):format(path))
+    assert.equal(("ccw: NOT_FOUND: no handler 'x' is registered for platform Host (host)\n  %s:1: in inner\n  %s:4: in outer\n" ..
+      "  %s:7: in the chunk\n"):format(path, path, path), output)
     assert.matches("^ccw: %(command line%):1: syntax error", (ccw "-e 'x x'"))
     output, good = ccw "nowhere.lua"
     assert.is_false(good)
@@ -50,6 +58,15 @@ describe("the program", function()
     assert.equal("error: prompt:1: no\n", output)
   end)
 
+  it("ends with a handler that crashes, and says which #plain", function()
+    local output, good = ccw(([[-e 'ccw.call(ccw.load("%s").crashes, {}, "()")']]):format(support.library "plain"))
+    assert.is_false(good)
+    assert.matches("ccw: crashes: execute: the handler crashed, and ends ccw\n", output, 1, true)
+    output = ccw(([[-e 'print(ccw.load("%s").crashes_when_asked)']]):format(support.library "plain"))
+    assert.matches("ccw: crashes_when_asked: metadata: the function crashed when it was asked for it: is it an FFI handler?\n",
+      output, 1, true)
+  end)
+
   it("hosts busted", function()
     local path = support.write("hosted_spec.lua", [[
       describe("hosted", function() it("works", function() assert.equal("0.1.0", require "ccw".version) end) end)
@@ -68,14 +85,5 @@ describe("the Lua module #plain", function()
       print(ccw.load("%s"):registered()[1], ccw.call("self.one", {}, "f32[]"))']]):format(support.build, support.build,
       support.build, support.library "registers_itself"))
     assert.equal("self.one on Host\tf32[] 1\n", output)
-  end)
-
-  it("is one in a process: two states share the registry", function()
-    local path = support.write("states.lua", ([[
-      local co = coroutine.wrap(function() return ccw.load(%q) end)
-      ccw.register("shared", co().nothing)
-      print(ccw.find("shared").name)
-    ]]):format(support.library "plain"))
-    assert.equal("nothing\n", (ccw(("'%s'"):format(path))))
   end)
 end)

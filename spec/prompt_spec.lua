@@ -40,25 +40,41 @@ describe("the prompt", function()
       "local s = [[\nlocal long = 1]]", "if true then local within = 1 end", "local function g(...) local deep = ... return deep end",
       "local h = function() local deeper = 1 end repeat local r = 1 until r")
     for _, name in ipairs { "hidden", "inner", "c", "long", "within", "deep", "deeper", "r" } do
-      assert.equal(("error: prompt:1: nothing is called '%s'"):format(name), (answer(name):gsub("; near: .*", "")))
+      assert.equal(("error: prompt:1: '%s' was never set"):format(name), (answer(name):gsub("; near: .*", "")))
     end
     assert.equal("4", answer "g(4)")
   end)
 
   it("does not know a name that was never set, and says what is near", function()
-    assert.equal("error: prompt:1: nothing is called 'prnt'; near: print", answer "prnt(1)")
-    assert.equal("error: prompt:1: nothing is called 'matrx'; near: matrix", answer("local matrix = 1", "matrx + 1"))
+    assert.equal("error: prompt:1: 'prnt' was never set; near: print", answer "prnt(1)")
+    assert.equal("error: prompt:1: 'matrx' was never set; near: matrix", answer("local matrix = 1", "matrx + 1"))
     answer "global_one = 1"
     assert.equal("1", answer "global_one")
+    assert.equal("error: prompt:1: 'help' was never set; ?name explains a name, ? alone lists them", answer "help")
+    assert.equal("error: prompt:1: 'exit' was never set; Ctrl-D leaves", answer "exit")
     _G.global_one = nil
   end)
 
   it("shows the error of a statement whose call failed", function()
-    assert.equal("error: INVALID_ARGUMENT: type: expected '[', got the end\n  f32\n     ^", answer 'local y = ccw.array("f32")')
+    assert.equal("error: INVALID_ARGUMENT: type: expected '[', as in f32[] and f32[2,3], got the end\n  f32\n     ^",
+      answer 'local y = ccw.array("f32")')
     assert.equal("error: prompt:1: bad argument #1 to 'array' (expected a string, got number)", answer "ccw.array(1)")
     assert.equal("error: prompt:1: unexpected symbol near '+'", answer "+")
     assert.equal("error: prompt:2: deep\n  prompt:2: in inner\n  prompt:1: in outer\n  prompt:1: in the chunk",
       answer("local function inner()\n error 'deep' end", "local function outer() inner() return 1 end", "outer()"))
+  end)
+
+  it("goes on when showing a value fails", function()
+    assert.equal("error: prompt:1: no text", answer "setmetatable({}, {__tostring = function() error 'no text' end})")
+    assert.equal("closed library", answer("local lib = ccw.load '" .. support.kernels .. "'", "lib:close()", "lib"))
+  end)
+
+  it("takes statements that look like expressions, and comments", function()
+    assert.equal("", answer "tostring(1);")
+    assert.equal("3", answer "1 + 2 -- three")
+    assert.equal("3", answer "--[[ three ]] 1 + 2")
+    assert.equal("", answer "-- nothing")
+    assert.equal("[[\ntwo\nlines]]", answer "'two\\nlines'")
   end)
 
   it("asks for more when something is missing at the end", function()
@@ -73,12 +89,16 @@ describe("the prompt", function()
   it("explains names", function()
     assert.matches("^ccw.array%(type %[, source%]%) %-> buffer.\nAn array of that type", answer "?ccw.array")
     assert.matches("^ccw.array%(type", answer "? array")
-    assert.matches("^buffer:fill%(number%) %-> buffer.", answer "?x:fill")
+    assert.matches("^buffer:fill%(number%) %-> buffer.\nEvery element", answer "?x:fill")
     assert.matches("^ccw.f32%(number%)", answer "?bf16")
-    assert.matches("methods: buffer:as, buffer:bytes", answer("local x = ccw.f32{1}", "?x"))
-    assert.matches("^call%(%) %-> results.", answer "?call")
+    assert.matches("^f32%[1%] {1}\nbuffer: an array in memory", answer("local x = ccw.f32{1}", "?x"))
+    for _, kind in ipairs { "buffer", "type", "scalar", "attributes", "handler", "library", "call", "error" } do
+      assert.matches(kind, answer("?" .. kind), 1, true)
+    end
+    assert.matches("call: a call that was prepared", answer "?call", 1, true)
+    for line in answer "?ccw.call":gmatch "[^\n]+" do assert.is_true(#line <= 80, line) end
     assert.equal("nothing is known of 'aray'; near: array", answer "?aray")
-    assert.matches("?name explains one of: array, attrs", answer "?", 1, true)
+    assert.matches("?name explains one of the functions: array, attrs", answer "?", 1, true)
     assert.equal("5", answer("local five = 5", "?five"))
   end)
 

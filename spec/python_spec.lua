@@ -42,7 +42,7 @@ describe("CC-35 klujax, which was built for JAX", function()
 
   with_klujax("is found by path, by PYTHONPATH and by its file", function()
     assert.equal(klujax .. "\n", run(("PYTHONPATH='%s'"):format(folder), 'print(ccw.load("python:klujax_cpp"):path())'))
-    assert.equal(klujax, ccw.load("python:" .. klujax):path())
+    assert.equal(klujax, ccw.load("python:" .. klujax):path()) -- which is imported already
     assert.equal(klujax, ccw.load("python:klujax_cpp", { path = { "/nowhere", folder } }):path())
   end)
 
@@ -89,6 +89,7 @@ OTHER = b"something else"
 def address(name): return ctypes.cast(getattr(lib, name), ctypes.c_void_p).value
 direct = new(address("nothing"), None, None)
 named_capsule = new(address("nothing"), NAME, None)
+by_platform = {"cpu": {"op": new(address("copy"), None, None)}, "cuda": {"op": new(address("increment"), None, None)}}
 by_name = {"from_dictionary": new(address("copy"), NAME, None), "bundle": {"execute": new(address("nothing"), None, None)}}
 staged = {"instantiate": new(address("nothing"), None, None), "execute": new(address("nothing"), None, None)}
 wrong_name = new(address("nothing"), OTHER, None)
@@ -115,7 +116,8 @@ def fails():
     local lib = ccw.load("python:ccw_capsules", { path = support.temporary() })
     local names = lib:names()
     table.sort(names)
-    assert.same({ "bundle", "capsule_maker", "direct", "from_dictionary", "from_function", "named_capsule", "staged" }, names)
+    assert.same({ "bundle", "capsule_maker", "cpu.op", "cuda.op", "direct", "from_dictionary", "from_function",
+      "named_capsule", "staged" }, names)
     assert.equal("f32[1] {2}", tostring(ccw.call(lib.from_function, { ccw.f32 { 1 } }, "f32[1]")))
     assert.same({ "instantiate", "execute" }, lib.staged.stages)
     assert.equal("direct", lib.direct.name)
@@ -132,10 +134,28 @@ def fails():
     assert.matches("RuntimeError: no", err.message, 1, true)
   end)
 
-  it("needs a libpython, and says so where there is none", function()
-    assert.equal("UNAVAILABLE: Python modules need a libpython, and there is none: install one (on Debian 12 the package " ..
-      "libpython3.11), or name its file in CCW_LIBPYTHON\n",
+  it("needs a libpython, and says so where the one that was named is none", function()
+    assert.matches("^UNAVAILABLE: CCW_LIBPYTHON is /nowhere.so, which cannot be opened: /nowhere.so: cannot open shared object",
       run("CCW_LIBPYTHON=/nowhere.so", 'print(select(2, ccw.try(ccw.load, "python:json")))'))
+  end)
+
+  it("without handlers says that it has none", function()
+    assert.matches("json/__init__.py: no handlers$", tostring(ccw.load "python:json"))
+  end)
+
+  it("is NOT_FOUND when its file is not there", function()
+    local _, err = ccw.try(ccw.load, "python:./nowhere.so")
+    assert.equal("NOT_FOUND", err.code)
+  end)
+
+  it("is sought in the caller's folders first, then in PYTHONPATH, and last in ccw's own", function()
+    local first, second = support.temporary() .. "/first", support.temporary() .. "/second"
+    os.execute(("mkdir -p '%s' '%s'"):format(first, second))
+    for _, place in ipairs { "first", "second" } do support.write(place .. "/ccw_ordered.py", "") end
+    support.write("second/ccw_second_only.py", "")
+    local code = ('print((ccw.load("python:ccw_ordered"%s):path():match "/(%%a+)/ccw_ordered"))')
+    assert.equal("second\n", run(("PYTHONPATH='%s'"):format(second), code:format ""))
+    assert.equal("first\n", run(("PYTHONPATH='%s'"):format(second), code:format((", {path = %q}"):format(first))))
   end)
 
   it("comes from the interpreter that belongs to the libpython, whatever python3 is on PATH", function()

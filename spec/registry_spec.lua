@@ -63,15 +63,12 @@ describe("CC-29 a handler", function()
     assert.equal("add_mod", ccw.find(name).name)
   end)
 
-  it("case C53: may not come back with other traits", function()
+  it("has the traits that its metadata tells", function()
     local lib = support.official()
     if not lib then return pending "the official headers could not be had" end
     local name = fresh "traits"
-    ccw.register(name, plain.nothing)
-    local _, err = ccw.try(ccw.register, name, plain.recordable)
-    assert.matches("already, with traits 0 instead of 1", err.message, 1, true)
-    ccw.register(name .. ".official", lib.Recordable)
-    assert.same({ "command_buffer_compatible" }, ccw.find(name .. ".official").traits)
+    ccw.register(name, lib.Recordable)
+    assert.same({ "command_buffer_compatible" }, ccw.find(name).traits)
   end)
 
   it("case C50: that is not there is not found, with what is", function()
@@ -79,7 +76,7 @@ describe("CC-29 a handler", function()
     ccw.register(name, kernels.scale, "CUDA")
     local _, err = ccw.try(ccw.call, name, {}, "()")
     assert.equal("NOT_FOUND", err.code)
-    assert.equal(("no handler '%s' is registered for platform host (host); it is for cuda"):format(name), err.message)
+    assert.equal(("no handler '%s' is registered for platform host; it is for cuda"):format(name), err.message)
     _, err = ccw.try(ccw.call, name, {}, "()", nil, { platform = "GPU" })
     assert.equal("expected 1 args, got 0", err.message:match "execute: (.*)")
     _, err = ccw.try(ccw.find, name:sub(1, -2) .. "X", "Cpu")
@@ -121,7 +118,9 @@ describe("CC-39 the metadata query", function()
   end)
 
   it("is answered by official handlers of their own version", function()
-    for version, lib in pairs { ["0.3"] = support.official "0_3", ["0.5"] = support.official "0_5" } do
+    for version, headers in pairs { ["0.3"] = "0_3", ["0.5"] = "0_5" } do
+      local lib = support.official(headers)
+      if not lib then return pending "the official headers could not be had" end
       assert.equal(version, lib.Scale.version)
       assert.equal("f32[1] {6}", tostring(ccw.call(lib.Scale, { ccw.f32 { 3 } }, "f32[1]", { s = ccw.f32(2) })))
     end
@@ -129,15 +128,27 @@ describe("CC-39 the metadata query", function()
 end)
 
 describe("CC-29 case C84: a library that registers itself", function()
+  --- Loads it as a script of the user's would: the program warns of what was refused.
+  local function load_quietly(name)
+    warn "@off"
+    local lib = ccw.load(name)
+    warn "@on"
+    return lib
+  end
+
   it("loads, and says what it registered and what it could not", function()
-    local lib = ccw.load(support.library "registers_itself")
-    assert.same({ "self.one on Host", "self.two on cpu" }, lib:registered())
-    assert.equal(1, #lib:refused())
-    assert.matches("^self.one on Host: 'self.one' is registered for platform host already, with other functions",
-      lib:refused()[1])
-    assert.equal(1, ccw.call("self.one", {}, "f32[]"):item())
-    assert.equal(2, ccw.call("self.two", {}, "f32[]"):item())
-    assert.matches("\n  registered by itself: self.one on Host\n", tostring(lib), 1, true)
+    for _ = 1, 2 do -- the second time the library is there already, and says the same
+      local lib = load_quietly(support.library "registers_itself")
+      assert.same({ "self.one on Host", "self.two on cpu" }, lib:registered())
+      assert.equal(2, #lib:refused())
+      assert.equal("self.one on Host: 'self.one' is registered for platform host already, with traits 0 instead of 1 " ..
+        "(from " .. lib:path() .. ")", lib:refused()[1]) -- case C53
+      assert.matches("^self.one on Host: 'self.one' is registered for platform host already, with other functions",
+        lib:refused()[2])
+      assert.equal(1, ccw.call("self.one", {}, "f32[]"):item())
+      assert.equal(2, ccw.call("self.two", {}, "f32[]"):item())
+      assert.matches("\n  registered by itself: self.one on Host\n", tostring(lib), 1, true)
+    end
   end)
 
   it("loads through XLA's C++ name for the accessor", function()
@@ -148,7 +159,7 @@ describe("CC-29 case C84: a library that registers itself", function()
   end)
 
   it("goes on working when the library is forgotten", function()
-    ccw.load(support.library "registers_itself"):close()
+    load_quietly(support.library "registers_itself"):close()
     collectgarbage() collectgarbage()
     assert.equal(2, ccw.call("self.two", {}, "f32[]"):item())
   end)

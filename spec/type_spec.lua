@@ -13,6 +13,8 @@ describe("a type's text", function()
     end
     assert.equal("(f32[2,3], s32[])", tostring(ccw.type " ( f32 [ 2 , 3 ] ,s32[ ]\n) "))
     assert.not_equal(ccw.type "f32[2]", ccw.type "f32[3]")
+    assert.not_equal(ccw.type "f32[2]", ccw.type "(f32[2])")
+    assert.is_false(ccw.type "f32[2]" == ccw.f32 { 1, 2 })
   end)
 
   it("gives the sizes", function()
@@ -40,7 +42,9 @@ describe("a type's text", function()
       [""] = "type: expected a dtype or '(', got the end\n  \n  ^",
       ["f33[2]"] = "type: no dtype is called 'f33'\n  f33[2]\n  ^",
       ["F32[2]"] = "type: no dtype is called 'F32'\n  F32[2]\n  ^",
-      ["f32"] = "type: expected '[', got the end\n  f32\n     ^",
+      ["f32"] = "type: expected '[', as in f32[] and f32[2,3], got the end\n  f32\n     ^",
+      ["float32[2]"] = "type: no dtype is called 'float32': XLA's name is f32\n  float32[2]\n  ^",
+      ["f32[2]{0}"] = "type: expected the end (a layout is no part of a type), got '{'\n  f32[2]{0}\n        ^",
       ["f32[2,x]"] = "type: expected a size, got 'x'\n  f32[2,x]\n        ^",
       ["f32[2 3]"] = "type: expected ',' or ']', got '3'\n  f32[2 3]\n        ^",
       ["f32[-1]"] = "type: expected a size, got '-'\n  f32[-1]\n      ^",

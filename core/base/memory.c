@@ -7,8 +7,13 @@
 
 #include <ccw/ccw.h>
 
-/* From here on blocks come straight from the kernel, which hands out zeroes and no memory before it is touched. */
-enum { LARGE = 4 << 20 };
+/* From here on blocks come straight from the kernel, which hands out zeroes and no memory before it is touched. A sanitizer
+ * watches the blocks of malloc only. */
+#ifdef __SANITIZE_ADDRESS__
+static const size_t LARGE = PTRDIFF_MAX;
+#else
+static const size_t LARGE = 4 << 20;
+#endif
 
 static void *system_allocate(void *context, size_t size, bool zeroed)
 {

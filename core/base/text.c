@@ -69,7 +69,8 @@ static size_t utf8_length(const unsigned char *bytes, size_t length)
   return 0;
 }
 
-/* Adds a character or, where it would do harm to a terminal, its bytes in hex; returns how many bytes it took. */
+/* Adds a character or, where it would do harm to a terminal (controls, and U+0080 to U+009F, which are controls too) or is
+ * no UTF-8, its bytes in hex; returns how many bytes it took. */
 static size_t add_character(ccw_text *text, const char *bytes, size_t length, bool quoted)
 {
   unsigned char first = (unsigned char)bytes[0];
@@ -80,6 +81,8 @@ static size_t add_character(ccw_text *text, const char *bytes, size_t length, bo
     ccw_text_add(text, "\\n");
   else if (taken == 0 || first < 0x20 || first == 0x7F)
     ccw_text_add(text, "\\x%02X", first);
+  else if (first == 0xC2 && (unsigned char)bytes[1] < 0xA0)
+    ccw_text_add(text, "\\x%02X\\x%02X", first, (unsigned char)bytes[1]);
   else
     ccw_text_add_bytes(text, bytes, taken);
   return taken ? taken : 1;
@@ -115,6 +118,12 @@ void ccw_text_add_caret(ccw_text *text, const char *source, size_t length, size_
     i += taken;
   }
   ccw_text_add(text, "%s\n%*s^", end < length ? "..." : "", (int)column, "");
+}
+
+int ccw_compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+  int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+  return order ? order : (a_length > b_length) - (a_length < b_length);
 }
 
 const char *ccw_text_data(const ccw_text *text) { return text->data ? text->data : ""; }

@@ -10,6 +10,9 @@ void ccw_text_add_escaped(ccw_text *text, const char *bytes, size_t length);
 /* Adds two lines: the source, and a caret below the byte at `offset`. Long sources are cut around it. */
 void ccw_text_add_caret(ccw_text *text, const char *source, size_t length, size_t offset);
 
+/* The order of two strings of bytes, as by memcmp; a shorter one comes first. */
+int ccw_compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length);
+
 /* Makes a failure of a text, which is freed. */
 CCW_MUST_USE ccw_status ccw_status_of_text(XLA_FFI_Error_Code code, ccw_text *text);
 

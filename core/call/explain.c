@@ -4,18 +4,6 @@
 #include "call/frame.h"
 #include "value/element.h"
 
-const char *ccw_stage_name(XLA_FFI_ExecutionStage stage)
-{
-  switch (stage) {
-  case XLA_FFI_ExecutionStage_INSTANTIATE: return "instantiate";
-  case XLA_FFI_ExecutionStage_PREPARE: return "prepare";
-  case XLA_FFI_ExecutionStage_INITIALIZE: return "initialize";
-  case XLA_FFI_ExecutionStage_EXECUTE: return "execute";
-  case XLA_FFI_ExecutionStage_RECORD: return "record";
-  }
-  return "unknown";
-}
-
 /* The start of a line: indentation, offset in the struct, field. `family` is the struct within the frame, "" for others. */
 static void field(ccw_text *text, int depth, size_t offset, const char *family, const char *name)
 {
@@ -71,20 +59,22 @@ static void explain_buffer(ccw_text *text, int depth, const XLA_FFI_Buffer *buff
   ccw_text_add(text, "}");
 }
 
-/* Args and Rets have the same layout. */
-static void explain_buffers(ccw_text *text, const char *family, const XLA_FFI_Args *list)
+/* The buffers of a family: its number, kinds (ints in either) and pointers. */
+static void explain_buffers(
+    ccw_text *text, const char *family, size_t base, int64_t size, const void *types, void *const *buffers)
 {
-  size_t base = strcmp(family, "args.") == 0 ? offsetof(XLA_FFI_CallFrame, args) : offsetof(XLA_FFI_CallFrame, rets);
-  head(text, 0, base, family, list->struct_size, list->extension_start);
+  _Static_assert(offsetof(XLA_FFI_Args, args) == offsetof(XLA_FFI_Rets, rets), "one layout");
   field(text, 0, base + offsetof(XLA_FFI_Args, size), family, "size");
-  ccw_text_add(text, "%lld", (long long)list->size);
+  ccw_text_add(text, "%lld", (long long)size);
   field(text, 0, base + offsetof(XLA_FFI_Args, types), family, "types");
-  pointer(text, list->types);
+  pointer(text, types);
   field(text, 0, base + offsetof(XLA_FFI_Args, args), family, family[0] == 'a' ? "args" : "rets");
-  pointer(text, list->args);
-  for (int64_t i = 0; i < list->size; ++i) {
-    ccw_text_add(text, "\n    %.3s %lld: %d BUFFER at %p", family, (long long)i, (int)list->types[i], list->args[i]);
-    explain_buffer(text, 1, list->args[i]);
+  pointer(text, buffers);
+  for (int64_t i = 0; i < size; ++i) {
+    int type;
+    memcpy(&type, (const char *)types + (size_t)i * sizeof type, sizeof type);
+    ccw_text_add(text, "\n    %.3s %lld: %d BUFFER at %p", family, (long long)i, type, buffers[i]);
+    explain_buffer(text, 1, buffers[i]);
   }
 }
 
@@ -161,8 +151,12 @@ void ccw_frame_explain(const XLA_FFI_CallFrame *frame, ccw_text *text)
   ccw_text_add(text, "made for each run");
   FIELD(text, 0, XLA_FFI_CallFrame, stage);
   ccw_text_add(text, "%d %s", (int)frame->stage, ccw_stage_name(frame->stage));
-  explain_buffers(text, "args.", &frame->args);
-  explain_buffers(text, "rets.", (const XLA_FFI_Args *)&frame->rets);
+  size_t base = offsetof(XLA_FFI_CallFrame, args);
+  head(text, 0, base, "args.", frame->args.struct_size, frame->args.extension_start);
+  explain_buffers(text, "args.", base, frame->args.size, frame->args.types, frame->args.args);
+  base = offsetof(XLA_FFI_CallFrame, rets);
+  head(text, 0, base, "rets.", frame->rets.struct_size, frame->rets.extension_start);
+  explain_buffers(text, "rets.", base, frame->rets.size, frame->rets.types, frame->rets.rets);
   explain_attributes(text, 0, offsetof(XLA_FFI_CallFrame, attrs), "attrs.", &frame->attrs);
   FIELD(text, 0, XLA_FFI_CallFrame, future);
   pointer(text, frame->future);

@@ -85,3 +85,14 @@ void ccw_frame_free(ccw_frame *frame)
 {
   if (frame) ccw_release(frame, frame->size);
 }
+
+const char *ccw_stage_name(XLA_FFI_ExecutionStage stage)
+{
+  switch (stage) {
+#define NAME(NAME, name, number) \
+  case number: return #name;
+    CCW_STAGES(NAME)
+#undef NAME
+  }
+  return "unknown";
+}

@@ -18,7 +18,7 @@ void ccw_frame_free(ccw_frame *frame);
 /* Adds a frame field by field, as memory. */
 void ccw_frame_explain(const XLA_FFI_CallFrame *frame, ccw_text *text);
 
-/* "execute"; "stage 7" is no stage and gives "unknown". */
+/* "execute"; "unknown" for a number that is no stage. */
 const char *ccw_stage_name(XLA_FFI_ExecutionStage stage);
 
 #endif

@@ -6,7 +6,8 @@
 #include "runtime/error.h"
 #include "runtime/library.h"
 
-/* A caller tells how much of the struct it knows; older ones know less, and more is fine. Returns from the slot. */
+/* A caller tells how much of the struct it knows: more than is known here is fine, less is refused, but for the older
+ * structs that a slot names. Returns from the slot. */
 #define REQUIRE_SIZE(args, NAME)                                             \
   do {                                                                       \
     if ((args)->struct_size < NAME##_Args_STRUCT_SIZE)                       \

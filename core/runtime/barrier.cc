@@ -3,13 +3,14 @@
 
 #include <exception>
 
-#include "runtime/barrier.h"
 #include "runtime/error.h"
 
-extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *handler, XLA_FFI_CallFrame *frame)
+extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame);
+
+extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame)
 {
   try {
-    return handler(frame);
+    return function(frame);
   } catch (const abi::__forced_unwind &) {
     throw;  // the thread is being cancelled
   } catch (const std::exception &exception) {

@@ -4,9 +4,9 @@
 #include "base/text.h"
 #include "call/frame.h"
 #include "runtime/api.h"
-#include "runtime/barrier.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/foreign.h"
 #include "value/buffer.h"
 
 /* Before a run the content of an aliased operand goes into its result. */
@@ -69,7 +69,7 @@ static void check_aliases(ccw_text *problems, ccw_buffer *const *operands, int64
   for (int64_t i = 0; i < options->alias_count; ++i) {
     ccw_alias alias = options->aliases[i];
     if (alias.result < 0 || alias.result >= result_count || alias.operand < 0 || alias.operand >= operand_count) {
-      COMPLAIN(problems, "alias of result %lld and arg %lld: there are %lld results and %lld args",
+      COMPLAIN(problems, "alias of result %lld and arg %lld: the call has results: %lld, args: %lld",
           (long long)alias.result, (long long)alias.operand, (long long)result_count, (long long)operand_count);
       continue;
     }
@@ -99,8 +99,11 @@ static void check_overlaps(ccw_text *problems, ccw_buffer *const *operands, int6
       if (!ccw_buffer_overlaps(results[r], operands[o])) continue;
       bool whole = ccw_buffer_data(results[r]) == ccw_buffer_data(operands[o]);
       if (whole && is_aliased(options, r, o)) continue;
-      COMPLAIN(problems, "result %lld: shares memory with arg %lld%s", (long long)r, (long long)o,
-          whole ? "; declare it: aliases = {[result] = arg}" : ", and starts elsewhere in it");
+      COMPLAIN(problems, "result %lld: shares memory with arg %lld", (long long)r, (long long)o);
+      if (whole)
+        ccw_text_add(problems, "; if it should, say so: aliases = {[%lld] = %lld}", (long long)r, (long long)o);
+      else
+        ccw_text_add(problems, ", and starts elsewhere in it");
     }
     for (int64_t other = 0; other < r; ++other)
       if (ccw_buffer_overlaps(results[r], results[other]))
@@ -143,7 +146,7 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
     ccw_buffer *const *results, int64_t result_count, ccw_attributes *attributes, const ccw_call_options *options,
     ccw_call **out_call)
 {
-  static const ccw_call_options none = {.device_ordinal = -1};
+  static const ccw_call_options none = {0};
   if (!options) options = &none;
   ccw_handler_info info = ccw_handler_describe(handler);
   const char *name = options->name ? options->name : info.name;
@@ -212,13 +215,13 @@ ccw_status ccw_call_run(ccw_call *call)
 {
   for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
 
-  /* The handler gets a copy of the frame's head: it may write there, and several runs may be under way. */
+  /* The handler gets a copy of the frame's head: it may write there, and the next run wants it as it was. */
   XLA_FFI_InvokeContext context = {
       .stage = XLA_FFI_ExecutionStage_EXECUTE, .run_id = call->run_id, .device_ordinal = call->device_ordinal};
   XLA_FFI_CallFrame frame = *ccw_frame_abi(call->frame);
   frame.api = ccw_api();
   frame.ctx = &context;
-  XLA_FFI_Error *error = ccw_barrier_call(call->execute, &frame);
+  XLA_FFI_Error *error = ccw_foreign_call(call->execute, &frame, call->name, ccw_stage_name(context.stage));
   ccw_status status = error ? ccw_status_of_error(error) : ccw_ok();
   if (!status.code && frame.future)
     status = ccw_internal("left a future in its frame that was not made here: %p", (void *)frame.future);

@@ -1,8 +1,9 @@
 # collect.py: runs inside Python, in a dictionary of its own, and finds the handlers in an extension module.
 #
-# Reads `module` (a name, or the path of a .so) and `path` (folders to search first). Leaves `file`, `handlers`, a list of
-# (name, stage, capsule), and `error`, with `missing` when it is the module itself that is not there. named(name) adds what
-# the module has under one more name. It calls no handler.
+# Reads `module` (a name, or the path of a .so), `path` (folders to search first), `environment` (the site-packages of a
+# virtual environment, searched before Python's own) and `last` (a folder to search last). Leaves `file`, `handlers`, a list
+# of (name, stage, capsule), and `error`, with `missing` when it is the module itself that is not there. named(name) adds
+# what the module has under one more name. It calls no handler.
 import importlib
 import importlib.util
 import os
@@ -32,15 +33,30 @@ def is_bundle(x):
     return isinstance(x, dict) and "execute" in x and all(k in STAGES and is_capsule(v) for k, v in x.items())
 
 
-def take(name, x, depth=0):
+def find(path, x):
+    """Adds (path, stage, capsule) to `found`; the path is the tuple of names that led there."""
     if is_capsule(x):
-        handlers.append((name, "execute", x))
+        found.append((path, "execute", x))
     elif is_bundle(x):
-        handlers.extend((name, stage, capsule) for stage, capsule in x.items())
-    elif isinstance(x, dict) and depth < 3:
+        found.extend((path, stage, capsule) for stage, capsule in x.items())
+    elif isinstance(x, dict) and len(path) < 4:
         for key, value in x.items():
             if isinstance(key, str):
-                take(key, value, depth + 1)
+                find(path + (key,), value)
+
+
+def name_all():
+    """A handler is called by the last of its names, where that is one handler's only, else by as many as it takes."""
+    paths = {path for path, _, _ in found}
+
+    def name(path):
+        for length in range(1, len(path) + 1):
+            if sum(other[-length:] == path[-length:] for other in paths) == 1:
+                return ".".join(path[-length:])
+        return ".".join(path)
+
+    handlers.extend((name(path), stage, capsule) for path, stage, capsule in found)
+    found.clear()
 
 
 def is_function(x):
@@ -56,6 +72,12 @@ def signature(f):
 def load(name):
     if not name.endswith(".so"):
         return importlib.import_module(name)
+    if not os.path.exists(name):
+        raise FileNotFoundError("no such file")
+    for known in list(sys.modules.values()):  # an extension module may not be initialised twice
+        known_file = getattr(known, "__file__", None)
+        if isinstance(known_file, str) and os.path.exists(known_file) and os.path.samefile(known_file, name):
+            return known
     plain = os.path.basename(name).split(".")[0]
     spec = importlib.util.spec_from_file_location(plain, name)
     result = importlib.util.module_from_spec(spec)
@@ -71,7 +93,8 @@ def collect():
                 x = x()
             except Exception:
                 continue  # asked for by name, it will say why
-        take(name, x)
+        find((name,), x)
+    name_all()
 
 
 def named(name):
@@ -79,16 +102,31 @@ def named(name):
     if is_function(x):
         x = x()
     if is_capsule(x) or is_bundle(x):
-        take(name, x)
+        find((name,), x)
+        name_all()
 
 
-sys.path[:0] = [folder for folder in path if folder not in sys.path]
-importlib.invalidate_caches()
+def search_in():
+    for folder in reversed(path):
+        if folder in sys.path:
+            sys.path.remove(folder)
+        sys.path.insert(0, folder)
+    if environment and environment not in sys.path:
+        own = [i for i, folder in enumerate(sys.path) if folder.endswith(("site-packages", "dist-packages"))]
+        sys.path.insert(own[0] if own else len(sys.path), environment)
+    if last and last not in sys.path:
+        sys.path.append(last)
+    importlib.invalidate_caches()
+
+
+found = []
+search_in()
 try:
     loaded = load(module)
     file = getattr(loaded, "__file__", None) or module
     collect()
 except BaseException as e:  # SystemExit too: a module may not end this process
     error = text(e)
-    if isinstance(e, ModuleNotFoundError) and e.name and (module + ".").startswith(e.name + "."):
+    of_itself = isinstance(e, ModuleNotFoundError) and e.name and (module + ".").startswith(e.name + ".")
+    if of_itself or (isinstance(e, FileNotFoundError) and module.endswith(".so") and not os.path.exists(module)):
         missing = "yes"

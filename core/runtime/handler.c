@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "runtime/api.h"
-#include "runtime/barrier.h"
 #include "runtime/error.h"
+#include "runtime/foreign.h"
 
 struct ccw_handler {
   ccw_count count;
@@ -18,7 +18,7 @@ struct ccw_handler {
 };
 
 /* Asks a function for its metadata with a frame that holds nothing else. */
-static ccw_status ask(XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
+static ccw_status ask(const char *name, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
 {
   XLA_FFI_Metadata metadata = {
       .struct_size = XLA_FFI_Metadata_STRUCT_SIZE, .api_version = {.struct_size = XLA_FFI_Api_Version_STRUCT_SIZE}};
@@ -31,7 +31,7 @@ static ccw_status ask(XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
       .args = {.struct_size = XLA_FFI_Args_STRUCT_SIZE},
       .rets = {.struct_size = XLA_FFI_Rets_STRUCT_SIZE},
       .attrs = *ccw_attributes_abi(NULL)};
-  CCW_TRY(ccw_status_of_error(ccw_barrier_call(function, &frame)));
+  CCW_TRY(ccw_status_of_error(ccw_foreign_call(function, &frame, name, "metadata")));
   *out_metadata = metadata;
   return ccw_ok();
 }
@@ -48,13 +48,13 @@ static ccw_status check_version(int major, int minor)
   return ccw_ok();
 }
 
-static ccw_status describe(const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Metadata *out_metadata)
+static ccw_status describe(const char *name, const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Metadata *out_metadata)
 {
   if (!bundle->execute) return ccw_invalid("a handler needs an execute function");
   XLA_FFI_Metadata metadata, instantiate = {.struct_size = 0};
-  CCW_TRY(ask(bundle->execute, &metadata));
+  CCW_TRY(ask(name, bundle->execute, &metadata));
   CCW_TRY(check_version(metadata.api_version.major_version, metadata.api_version.minor_version));
-  if (bundle->instantiate) CCW_TRY(ask(bundle->instantiate, &instantiate));
+  if (bundle->instantiate) CCW_TRY(ask(name, bundle->instantiate, &instantiate));
   metadata.state_type_id = instantiate.state_type_id;
   *out_metadata = metadata;
   return ccw_ok();
@@ -64,7 +64,7 @@ ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundl
     ccw_library *library, ccw_handler **out_handler)
 {
   XLA_FFI_Metadata metadata;
-  ccw_status status = describe(bundle, &metadata);
+  ccw_status status = describe(name, bundle, &metadata);
   if (status.code) return ccw_status_in(status, name);
 
   size_t length = strlen(name), size = sizeof(ccw_handler) + length + 1;

@@ -2,25 +2,174 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <limits.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "runtime/python.h"
 #include "runtime/symbols.h"
 
+/* A shared library in this process. It stays for ever: handlers leave threads and static objects behind, and XLA never
+ * unloads them either. */
+typedef struct image {
+  struct image *next;
+  void *handle;
+  ccw_text path;     /* canonical */
+  struct stat about; /* of the file when it was loaded */
+  ccw_text registered, refused;
+} image;
+
 struct ccw_library {
   ccw_count count;
   ccw_text path;
-  void *handle;       /* of a shared library */
+  image *image;       /* of a shared library */
   ccw_python *module; /* of a Python module */
-  ccw_text registered, refused;
+  bool is_anew;       /* an older state of the file is loaded too */
 };
+
+static pthread_mutex_t lock; /* recursive: a static initialiser may load a library */
+static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
+static image *images;
 
 /* The library that this thread is loading: its static initialisers run now. */
 static _Thread_local ccw_library *loading;
+
+/* Makes what XLA_FFI_GetApi() names visible to the libraries that are loaded, also where this one was itself loaded
+ * privately, as Lua's require does. It keeps a reference: this library stays. */
+static void offer_api(void)
+{
+  Dl_info about;
+  if (dladdr(&lock, &about)) dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+static void prepare_loading(void)
+{
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&lock, &recursive);
+  pthread_mutexattr_destroy(&recursive);
+  offer_api();
+}
+
+/* ---- images --------------------------------------------------------------------------------------------------------- */
+
+static ccw_status new_image(const char *path, const struct stat *about, image **out_image)
+{
+  image *i = ccw_allocate(sizeof *i);
+  if (!i) return ccw_no_memory(sizeof *i);
+  *i = (image){.about = *about};
+  ccw_text_add(&i->path, "%s", path);
+  *out_image = i;
+  return ccw_ok();
+}
+
+static void free_image(image *i)
+{
+  if (!i) return;
+  ccw_text_free(&i->path);
+  ccw_text_free(&i->registered);
+  ccw_text_free(&i->refused);
+  ccw_release(i, sizeof *i);
+}
+
+static image *find_image(const void *handle)
+{
+  image *i = images;
+  while (i && i->handle != handle) i = i->next;
+  return i;
+}
+
+/* The newest image of that file. */
+static image *find_path(const char *path)
+{
+  image *i = images;
+  while (i && strcmp(ccw_text_data(&i->path), path) != 0) i = i->next;
+  return i;
+}
+
+static bool is_unchanged(const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* What the dynamic linker says, in our words: it names the file that is missing, or the symbol. */
+static ccw_status load_failure(const char *path, const char *error)
+{
+  static const char no_file[] = ": cannot open shared object file: No such file or directory";
+  static const char no_symbol[] = "undefined symbol: ", no_elf[] = ": invalid ELF header";
+  const char *at = strstr(error, no_file);
+  if (at) {
+    int length = (int)(at - error);
+    if (strncmp(error, path, (size_t)length) == 0 && path[length] == '\0')
+      return ccw_not_found("%s: no such file, and no library of that name", path);
+    return ccw_failed_precondition("%s: needs %.*s, which is not there", path, length, error);
+  }
+  at = strstr(error, no_elf);
+  if (at)
+    return ccw_invalid("%.*s: not a shared library (perhaps a linker script, as there is for libm: name libm.so.6)",
+        (int)(at - error), error);
+  at = strstr(error, no_symbol);
+  if (at) {
+    const char *name = at + strlen(no_symbol);
+    bool is_python = strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0;
+    return ccw_failed_precondition("%s: needs the symbol %s, which nothing that it links to defines%s%s", path, name,
+        is_python ? "; a Python extension module is loaded as python:" : "", is_python ? path : "");
+  }
+  return ccw_failed_precondition("%s", error);
+}
+
+/* A copy of the file in memory, under a name that the dynamic linker does not know: by its own name, and by that of a copy
+ * that is gone, it would find the old code. So the descriptor stays open. */
+static ccw_status open_copy(const char *path, char out_name[64])
+{
+  int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("ccw", MFD_CLOEXEC);
+  struct stat about;
+  bool good = from >= 0 && to >= 0 && fstat(from, &about) == 0;
+  for (off_t done = 0; good && done < about.st_size;) {
+    ssize_t sent = sendfile(to, from, &done, (size_t)(about.st_size - done));
+    good = sent > 0;
+  }
+  if (from >= 0) close(from);
+  if (good) {
+    snprintf(out_name, 64, "/proc/self/fd/%d", to);
+    return ccw_ok();
+  }
+  if (to >= 0) close(to);
+  return ccw_unavailable("%s: it has changed since it was loaded, and could not be copied to be loaded anew", path);
+}
+
+/* Loads what the linker knows under `name` into the library, whose new image `i` is taken over. */
+static ccw_status open_image(const char *name, ccw_library *library, image *i)
+{
+  ccw_library *outer = loading;
+  loading = library;
+  library->image = i;
+  i->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  loading = outer;
+  image *known = i->handle ? find_image(i->handle) : NULL;
+  if (i->handle && !known) {
+    i->next = images;
+    images = i;
+    return ccw_ok();
+  }
+  library->image = known;
+  ccw_status status = known ? ccw_ok() : load_failure(ccw_library_path(library), dlerror());
+  free_image(i);
+  return status;
+}
+
+/* ---- libraries ------------------------------------------------------------------------------------------------------ */
 
 static ccw_status new_library(const char *path, ccw_library **out_library)
 {
@@ -41,25 +190,21 @@ ccw_library *ccw_library_retain(ccw_library *library)
 void ccw_library_release(ccw_library *library)
 {
   if (!library || !ccw_count_down(&library->count)) return;
-  if (library->handle) dlclose(library->handle);
   ccw_python_free(library->module);
   ccw_text_free(&library->path);
-  ccw_text_free(&library->registered);
-  ccw_text_free(&library->refused);
   ccw_release(library, sizeof *library);
 }
 
 const char *ccw_library_path(const ccw_library *library) { return ccw_text_data(&library->path); }
-const char *ccw_library_registered(const ccw_library *library) { return ccw_text_data(&library->registered); }
-const char *ccw_library_refused(const ccw_library *library) { return ccw_text_data(&library->refused); }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------- */
-
-/* The type bits of the file's mode, 0 where there is no file. */
-static mode_t kind_of_file(const char *path)
+const char *ccw_library_registered(const ccw_library *library)
 {
-  struct stat about;
-  return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
+  return library->image ? ccw_text_data(&library->image->registered) : "";
+}
+
+const char *ccw_library_refused(const ccw_library *library)
+{
+  return library->image ? ccw_text_data(&library->image->refused) : "";
 }
 
 static bool ignore_name(void *context, const char *name)
@@ -69,50 +214,31 @@ static bool ignore_name(void *context, const char *name)
   return false;
 }
 
-/* Makes what XLA_FFI_GetApi() names visible to the libraries that are loaded, also where this one was itself loaded
- * privately, as Lua's require does. */
-static void offer_api(void)
+static ccw_status open_file(const char *path, const struct stat *about, ccw_library *library)
 {
-  static bool done; /* a second time, from another thread too, does no harm */
-  Dl_info about;
-  if (done || !dladdr(&done, &about)) return;
-  dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL); /* keeps a reference: this library stays */
-  done = true;
+  char canonical[PATH_MAX], copy[64];
+  CCW_TRY(ccw_symbols_visit(path, ignore_name, NULL)); /* says better than the linker what is not a library */
+  if (!realpath(path, canonical)) return ccw_not_found("%s: it is gone", path);
+  image *known = find_path(canonical), *i;
+  if (known && is_unchanged(&known->about, about)) {
+    library->image = known;
+    return ccw_ok();
+  }
+  library->is_anew = known != NULL;
+  if (known) CCW_TRY(open_copy(path, copy));
+  CCW_TRY(new_image(canonical, about, &i));
+  return open_image(known ? copy : canonical, library, i);
 }
 
-/* What the dynamic linker says, in our words: it names the file that is missing, or the symbol. */
-static ccw_status load_failure(const char *path, const char *error)
+/* By the name that the linker searches for, "libscale.so"; the path is then where it was found. */
+static ccw_status open_name(const char *name, ccw_library *library)
 {
-  static const char no_file[] = ": cannot open shared object file: No such file or directory";
-  static const char no_symbol[] = "undefined symbol: ";
-  const char *at = strstr(error, no_file);
-  if (at) {
-    int length = (int)(at - error);
-    if (strncmp(error, path, (size_t)length) == 0 && path[length] == '\0')
-      return ccw_not_found("%s: no such file, and no library of that name", path);
-    return ccw_failed_precondition("%s: needs %.*s, which is not there", path, length, error);
-  }
-  at = strstr(error, no_symbol);
-  if (at) {
-    const char *name = at + strlen(no_symbol);
-    bool is_api = strncmp(name, "_ZN3xla3ffi12GetXlaFfiApiEv", 27) == 0 || strncmp(name, "XLA_FFI_GetApi", 14) == 0;
-    return ccw_failed_precondition("%s: needs the symbol %s, which nothing that it links to defines%s", path, name,
-        is_api ? "; ccw does, but its library could not be made visible to it" : "");
-  }
-  return ccw_failed_precondition("%s", error);
-}
-
-static ccw_status open_handle(const char *path, ccw_library *library)
-{
-  offer_api();
-  ccw_library *outer = loading;
-  loading = library;
-  /* Once loaded it stays: handlers leave threads and static objects behind, and XLA never unloads them either. */
-  library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  loading = outer;
-  if (!library->handle) return load_failure(path, dlerror());
+  struct stat none = {0};
+  image *i;
+  CCW_TRY(new_image(name, &none, &i));
+  CCW_TRY(open_image(name, library, i));
   struct link_map *map;
-  if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name) {
+  if (dlinfo(library->image->handle, RTLD_DI_LINKMAP, &map) == 0 && *map->l_name) {
     ccw_text_free(&library->path);
     ccw_text_add(&library->path, "%s", map->l_name);
   }
@@ -120,15 +246,18 @@ static ccw_status open_handle(const char *path, ccw_library *library)
 }
 
 /* "scale" may be called libscale.so. */
-static ccw_status open_by_name(const char *name, ccw_library *library)
+static ccw_status open_short_name(const char *name, ccw_library *library)
 {
-  ccw_status status = open_handle(name, library);
+  ccw_status status = open_name(name, library);
   if (status.code != XLA_FFI_Error_Code_NOT_FOUND || strchr(name, '/')) return status;
-  ccw_text full = {0};
-  ccw_text_add(&full, "lib%s.so", name);
-  ccw_status second = ccw_text_status(&full);
-  if (!second.code) second = open_handle(ccw_text_data(&full), library);
-  ccw_text_free(&full);
+  ccw_text_free(&library->path);
+  ccw_text_add(&library->path, "lib%s.so", name);
+  ccw_status second = ccw_text_status(&library->path);
+  if (!second.code) {
+    char full[NAME_MAX + 1]; /* a copy: the path changes when it is found */
+    snprintf(full, sizeof full, "%s", ccw_library_path(library));
+    second = open_name(full, library);
+  }
   if (second.code == XLA_FFI_Error_Code_NOT_FOUND) {
     ccw_status_free(second);
     return status;
@@ -137,25 +266,16 @@ static ccw_status open_by_name(const char *name, ccw_library *library)
   return second;
 }
 
-static ccw_status open_file(const char *path, ccw_library *library)
-{
-  CCW_TRY(ccw_symbols_visit(path, ignore_name, NULL)); /* says better than the linker what is not a library */
-  ccw_text full = {0};
-  ccw_text_add(&full, strchr(path, '/') ? "%s" : "./%s", path); /* without a slash the linker would search */
-  ccw_status status = ccw_text_status(&full);
-  if (!status.code) status = open_handle(ccw_text_data(&full), library);
-  ccw_text_free(&full);
-  return status;
-}
-
 ccw_status ccw_library_open(const char *path, ccw_library **out_library)
 {
   if (!*path) return ccw_not_found("a library's path is empty");
-  mode_t kind = kind_of_file(path);
-  if (S_ISDIR(kind)) return ccw_invalid("%s: a folder, not a library", path);
   ccw_library *library;
   CCW_TRY(new_library(path, &library));
-  ccw_status status = kind ? open_file(path, library) : open_by_name(path, library);
+  pthread_once(&lock_once, prepare_loading);
+  pthread_mutex_lock(&lock);
+  struct stat about;
+  ccw_status status = stat(path, &about) == 0 ? open_file(path, &about, library) : open_short_name(path, library);
+  pthread_mutex_unlock(&lock);
   if (status.code)
     ccw_library_release(library);
   else
@@ -164,11 +284,11 @@ ccw_status ccw_library_open(const char *path, ccw_library **out_library)
 }
 
 ccw_status ccw_library_open_python(
-    const char *module, const char *const *path, size_t path_size, ccw_library **out_library)
+    const char *module, const char *const *path, size_t path_size, const char *last, ccw_library **out_library)
 {
   ccw_library *library;
   CCW_TRY(new_library(module, &library));
-  ccw_status status = ccw_python_import(module, path, path_size, &library->module);
+  ccw_status status = ccw_python_import(module, path, path_size, last, &library->module);
   if (!status.code) {
     ccw_text_free(&library->path);
     ccw_text_add(&library->path, "%s", ccw_python_file(library->module));
@@ -181,7 +301,7 @@ ccw_status ccw_library_open_python(
   return status;
 }
 
-/* ---- handlers ------------------------------------------------------------------------------------------------------ */
+/* ---- handlers ------------------------------------------------------------------------------------------------------- */
 
 static bool offer_near(void *context, const char *name)
 {
@@ -204,15 +324,15 @@ static ccw_status no_such_handler(const ccw_library *library, const char *name, 
  * and calling malloc with a frame would not end well. */
 static ccw_status find_function(const ccw_library *library, const char *name, XLA_FFI_Handler **out_function)
 {
-  void *address = dlsym(library->handle, name);
+  void *handle = library->image->handle, *address = dlsym(handle, name);
+  if (!address) return no_such_handler(library, name, "exports no");
   Dl_info about;
   const ElfW(Sym) *symbol = NULL;
-  struct link_map *map;
-  if (!address) return no_such_handler(library, name, "exports no");
-  if (dladdr1(address, &about, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-      dlinfo(library->handle, RTLD_DI_LINKMAP, &map) == 0) {
-    if ((uintptr_t)about.dli_fbase != map->l_addr)
-      return no_such_handler(library, name, "links to, but does not hold,");
+  struct link_map *map, *its_map = NULL;
+  if (dladdr1(address, &about, (void **)&its_map, RTLD_DL_LINKMAP) && its_map &&
+      dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != its_map)
+    return no_such_handler(library, name, "links to, but does not hold,");
+  if (dladdr1(address, &about, (void **)&symbol, RTLD_DL_SYMENT) && symbol) {
     int type = ELF64_ST_TYPE(symbol->st_info);
     if (type == STT_OBJECT || type == STT_TLS)
       return ccw_invalid("%s: '%s' is data, not a function", ccw_library_path(library), name);
@@ -236,7 +356,10 @@ ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handl
 
 ccw_status ccw_library_names(const ccw_library *library, ccw_name_visitor *visit, void *context)
 {
-  if (!library->module) return ccw_symbols_visit(ccw_library_path(library), visit, context);
+  if (library->image) {
+    const char *file = ccw_text_data(&library->image->path); /* canonical; the other may be relative to where we were */
+    return ccw_symbols_visit(*file == '/' ? file : ccw_library_path(library), visit, context);
+  }
   ccw_python_visit(library->module, visit, context);
   return ccw_ok();
 }
@@ -246,7 +369,7 @@ ccw_status ccw_library_file_names(const char *path, ccw_name_visitor *visit, voi
   return ccw_symbols_visit(path, visit, context);
 }
 
-/* ---- registration by the library itself ---------------------------------------------------------------------------- */
+/* ---- registration by the library itself ----------------------------------------------------------------------------- */
 
 static void add_line(ccw_text *lines, const XLA_FFI_ByteSpan *name, const XLA_FFI_ByteSpan *platform)
 {
@@ -254,6 +377,20 @@ static void add_line(ccw_text *lines, const XLA_FFI_ByteSpan *name, const XLA_FF
   ccw_text_add_escaped(lines, name->ptr, name->len);
   ccw_text_add(lines, " on ");
   ccw_text_add_escaped(lines, platform->ptr, platform->len);
+}
+
+/* Whether the name belongs to an older state of the library that is being loaded anew. */
+static bool is_of_older_self(const XLA_FFI_ByteSpan *name, const XLA_FFI_ByteSpan *platform)
+{
+  ccw_handler *handler;
+  if (!loading || !loading->is_anew) return false;
+  ccw_status status = ccw_registry_find(name->ptr, name->len, platform->ptr, platform->len, &handler);
+  ccw_status_free(status);
+  if (status.code) return false;
+  const char *path = ccw_handler_describe(handler).library, *own = ccw_library_path(loading);
+  bool is_older = path != own && strcmp(path, own) == 0; /* another library object of the same path */
+  ccw_handler_release(handler);
+  return is_older;
 }
 
 static ccw_status register_handler(const XLA_FFI_ByteSpan *name, const XLA_FFI_ByteSpan *platform,
@@ -266,7 +403,8 @@ static ccw_status register_handler(const XLA_FFI_ByteSpan *name, const XLA_FFI_B
   if (!status.code) status = ccw_handler_new(ccw_text_data(&text), bundle, traits, loading, &handler);
   ccw_text_free(&text);
   CCW_TRY(status);
-  status = ccw_registry_add(name->ptr, name->len, platform->ptr, platform->len, handler, false);
+  bool replace = is_of_older_self(name, platform);
+  status = ccw_registry_add(name->ptr, name->len, platform->ptr, platform->len, handler, replace);
   ccw_handler_release(handler);
   return status;
 }
@@ -276,11 +414,8 @@ ccw_status ccw_library_register(const XLA_FFI_ByteSpan *name, const XLA_FFI_Byte
 {
   ccw_status status = register_handler(name, platform, bundle, traits);
   if (!loading) return status;
-  if (status.code) {
-    add_line(&loading->refused, name, platform);
-    ccw_text_add(&loading->refused, ": %s", ccw_status_text(status));
-  } else {
-    add_line(&loading->registered, name, platform);
-  }
+  ccw_text *lines = status.code ? &loading->image->refused : &loading->image->registered;
+  add_line(lines, name, platform);
+  if (status.code) ccw_text_add(lines, ": %s", ccw_status_text(status));
   return status;
 }

@@ -139,6 +139,9 @@ static ccw_status start_python(void)
   static bool running;
   if (running) return ccw_ok();
   void *library = find_libpython();
+  const char *named = getenv("CCW_LIBPYTHON");
+  if (!library && named && *named)
+    return ccw_unavailable("CCW_LIBPYTHON is %s, which cannot be opened: %s", named, dlerror());
   if (!library)
     return ccw_unavailable("Python modules need a libpython, and there is none: install one (on Debian 12 the package "
                            "libpython3.11), or name its file in CCW_LIBPYTHON");
@@ -271,7 +274,6 @@ static ccw_status take_targets(ccw_python *module, size_t first)
   return ccw_ok();
 }
 
-/* sys.path in front: the caller's folders, then those of the environment. */
 static bool add_folder(PyObject *list, const char *folder, size_t length)
 {
   char path[PATH_MAX];
@@ -285,31 +287,30 @@ static bool add_folder(PyObject *list, const char *folder, size_t length)
   return failed == 0;
 }
 
-static bool set_path(ccw_python *module, const char *const *path, size_t path_size)
+/* `path`, `environment` and `last`: where collect.py lets Python look. */
+static bool set_path(ccw_python *module, const char *const *path, size_t path_size, const char *last)
 {
+  char folder[PATH_MAX] = "";
+  const char *environment = getenv("VIRTUAL_ENV"); /* PYTHONPATH is read by Python itself */
+  int minor = 0;
+  if (environment && *environment && sscanf(py.Py_GetVersion(), "3.%d", &minor) == 1)
+    snprintf(folder, sizeof folder, "%s/lib/python3.%d/site-packages", environment, minor);
   PyObject *list = py.PyList_New(0);
   if (!list) return false;
-  bool good = true;
+  bool good = set_text(module, "environment", folder) && set_text(module, "last", last ? last : "");
   for (size_t i = 0; i < path_size; ++i) good = good && add_folder(list, path[i], strlen(path[i]));
-  const char *environment = getenv("VIRTUAL_ENV"); /* PYTHONPATH is read by Python itself */
-  if (environment && *environment) {
-    int minor = 0;
-    char folder[PATH_MAX];
-    sscanf(py.Py_GetVersion(), "3.%d", &minor);
-    int length = snprintf(folder, sizeof folder, "%s/lib/python3.%d/site-packages", environment, minor);
-    good = good && add_folder(list, folder, (size_t)length);
-  }
   good = good && py.PyDict_SetItemString(module->globals, "path", list) == 0;
   py.Py_DecRef(list);
   return good;
 }
 
 /* The GIL is held. */
-static ccw_status import(ccw_python *module, const char *name, const char *const *path, size_t path_size)
+static ccw_status import(
+    ccw_python *module, const char *name, const char *const *path, size_t path_size, const char *last)
 {
   module->globals = py.PyDict_New();
   if (!module->globals || py.PyDict_SetItemString(module->globals, "__builtins__", py.PyEval_GetBuiltins()) != 0 ||
-      !set_text(module, "module", name) || !set_path(module, path, path_size)) {
+      !set_text(module, "module", name) || !set_path(module, path, path_size, last)) {
     py.PyErr_Clear();
     return ccw_invalid("Python takes no module name or path of this kind: %s", name);
   }
@@ -326,7 +327,8 @@ static ccw_status import(ccw_python *module, const char *name, const char *const
   return take_targets(module, 0);
 }
 
-ccw_status ccw_python_import(const char *module, const char *const *path, size_t path_size, ccw_python **out_module)
+ccw_status ccw_python_import(
+    const char *module, const char *const *path, size_t path_size, const char *last, ccw_python **out_module)
 {
   pthread_mutex_lock(&lock);
   ccw_status status = start_python();
@@ -336,7 +338,7 @@ ccw_status ccw_python_import(const char *module, const char *const *path, size_t
   if (!imported) return ccw_no_memory(sizeof *imported);
   *imported = (ccw_python){.globals = NULL};
   int state = py.PyGILState_Ensure();
-  status = import(imported, module, path, path_size);
+  status = import(imported, module, path, path_size, last);
   py.PyGILState_Release(state);
   if (status.code)
     ccw_python_free(imported);
@@ -369,11 +371,10 @@ static bool find(const ccw_python *module, const char *name, XLA_FFI_Handler_Bun
     if (strcmp(t->name, name) != 0) continue;
     found = true;
     if (t->fault) *out_fault = t->fault;
-    if (strcmp(t->stage, "instantiate") == 0) bundle->instantiate = t->function;
-    if (strcmp(t->stage, "prepare") == 0) bundle->prepare = t->function;
-    if (strcmp(t->stage, "initialize") == 0) bundle->initialize = t->function;
-    if (strcmp(t->stage, "execute") == 0) bundle->execute = t->function;
-    if (strcmp(t->stage, "record") == 0) bundle->record = t->function;
+#define TAKE(NAME, name, number) \
+  if (strcmp(t->stage, #name) == 0) bundle->name = t->function;
+    CCW_STAGES(TAKE)
+#undef TAKE
   }
   return found;
 }

@@ -9,7 +9,7 @@ typedef struct ccw_python ccw_python;
 
 /* See ccw_library_open_python. */
 CCW_MUST_USE ccw_status ccw_python_import(
-    const char *module, const char *const *path, size_t path_size, ccw_python **out_module);
+    const char *module, const char *const *path, size_t path_size, const char *last, ccw_python **out_module);
 
 /* Forgets the handlers; the module itself stays imported, as Python modules do. NULL is fine. */
 void ccw_python_free(ccw_python *module);

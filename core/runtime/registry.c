@@ -34,12 +34,6 @@ static ccw_status canonical(const char *platform, size_t length, char out_platfo
   return ccw_ok();
 }
 
-static int compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-  int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
-  return order ? order : (a_length > b_length) - (a_length < b_length);
-}
-
 /* Where a registration is or would be inserted; *out_found tells which. */
 static size_t position(const char *name, size_t length, const char *platform, bool *out_found)
 {
@@ -47,7 +41,7 @@ static size_t position(const char *name, size_t length, const char *platform, bo
   while (low < high) {
     size_t middle = (low + high) / 2;
     const registration *r = &registrations[middle];
-    int order = compare_names(name, length, r->name, r->name_length);
+    int order = ccw_compare_bytes(name, length, r->name, r->name_length);
     if (order == 0) order = strcmp(platform, r->platform);
     if (order == 0) {
       *out_found = true;
@@ -139,12 +133,15 @@ static ccw_status not_found(
   ccw_text text = {0};
   ccw_text_add(&text, "no handler '");
   ccw_text_add_escaped(&text, name, length);
-  ccw_text_add(&text, "' is registered for platform %.*s (%s)", (int)platform_length, platform, canonical_platform);
+  ccw_text_add(&text, "' is registered for platform ");
+  ccw_text_add_escaped(&text, platform, platform_length);
+  if (strlen(canonical_platform) != platform_length || memcmp(canonical_platform, platform, platform_length) != 0)
+    ccw_text_add(&text, " (%s)", canonical_platform);
   ccw_near near = ccw_near_to(name, length);
   bool elsewhere = false;
   for (size_t i = 0; i < count; ++i) {
     const registration *r = &registrations[i];
-    if (compare_names(name, length, r->name, r->name_length) == 0) {
+    if (ccw_compare_bytes(name, length, r->name, r->name_length) == 0) {
       ccw_text_add(&text, "%s%s", elsewhere ? ", " : "; it is for ", r->platform);
       elsewhere = true;
     } else {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -40,10 +41,10 @@ static bool visit_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, ccw
 }
 
 /* The dynamic linker maps a file that was cut short, and dies when it touches what is missing. */
-static bool is_whole(Elf *elf)
+static bool is_whole(Elf *elf, uint64_t size)
 {
-  size_t size, count;
-  if (!elf_rawfile(elf, &size) || elf_getphdrnum(elf, &count) != 0 || count == 0) return false;
+  size_t count;
+  if (elf_getphdrnum(elf, &count) != 0 || count == 0) return false;
   for (size_t i = 0; i < count && i <= INT32_MAX; ++i) {
     GElf_Phdr segment;
     if (!gelf_getphdr(elf, (int)i, &segment)) return false;
@@ -52,7 +53,7 @@ static bool is_whole(Elf *elf)
   return true;
 }
 
-static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit, void *context)
+static ccw_status visit_elf(Elf *elf, uint64_t size, const char *path, ccw_name_visitor *visit, void *context)
 {
   GElf_Ehdr file;
   if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &file))
@@ -60,7 +61,7 @@ static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit,
   if (file.e_type != ET_DYN) return ccw_invalid("%s: an ELF file, but not a shared library", path);
   if (file.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64)
     return ccw_invalid("%s: a shared library for another machine (ELF machine %d)", path, file.e_machine);
-  if (!is_whole(elf)) return ccw_invalid("%s: a shared library that was cut short", path);
+  if (!is_whole(elf, size)) return ccw_invalid("%s: a shared library that was cut short", path);
   for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
@@ -70,13 +71,30 @@ static ccw_status visit_elf(Elf *elf, const char *path, ccw_name_visitor *visit,
   return ccw_ok();
 }
 
+/* Opens a regular file, and no other: a pipe would wait, a device never end. */
+static ccw_status open_regular(const char *path, int *out_file, uint64_t *out_size)
+{
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && errno == EACCES) return ccw_permission_denied("%s: %s", path, strerror(errno));
+  if (file < 0) return ccw_not_found("%s: %s", path, strerror(errno));
+  struct stat about;
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+    close(file);
+    return ccw_invalid("%s: %s, not a library", path, S_ISDIR(about.st_mode) ? "a folder" : "no regular file");
+  }
+  *out_file = file;
+  *out_size = (uint64_t)about.st_size;
+  return ccw_ok();
+}
+
 ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context)
 {
   if (elf_version(EV_CURRENT) == EV_NONE) return ccw_internal("libelf does not know its own version");
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ccw_not_found("%s: %s", path, strerror(errno));
-  Elf *elf = elf_begin(file, ELF_C_READ, NULL);
-  ccw_status status = visit_elf(elf, path, visit, context);
+  int file;
+  uint64_t size;
+  CCW_TRY(open_regular(path, &file, &size));
+  Elf *elf = elf_begin(file, ELF_C_READ_MMAP, NULL);
+  ccw_status status = visit_elf(elf, size, path, visit, context);
   elf_end(elf);
   close(file);
   return status;

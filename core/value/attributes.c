@@ -177,15 +177,10 @@ ccw_status ccw_attributes_add_dictionary(
   return ccw_ok();
 }
 
-static int compare_spans(const XLA_FFI_ByteSpan *a, const XLA_FFI_ByteSpan *b)
-{
-  int order = memcmp(a->ptr, b->ptr, a->len < b->len ? a->len : b->len);
-  return order ? order : (a->len > b->len) - (a->len < b->len);
-}
-
 static int compare_entries(const void *a, const void *b)
 {
-  return compare_spans(&(*(entry *const *)a)->name, &(*(entry *const *)b)->name);
+  const XLA_FFI_ByteSpan *x = &(*(entry *const *)a)->name, *y = &(*(entry *const *)b)->name;
+  return ccw_compare_bytes(x->ptr, x->len, y->ptr, y->len);
 }
 
 static void *entry_abi(entry *e)

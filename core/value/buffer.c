@@ -7,6 +7,10 @@
 #include "base/text.h"
 #include "value/element.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 /* Memory that one or more buffers look at: behind this head in the same block, or imported. */
 typedef struct storage {
   ccw_count count;
@@ -23,10 +27,25 @@ struct ccw_buffer {
   storage *storage;
 };
 
+/* In a sanitized build what lies around the elements in their block may not be touched. */
+#ifdef __SANITIZE_ADDRESS__
+static void fence(storage *s, size_t bytes)
+{
+  char *start = (char *)(s + 1), *elements = s->memory, *end = elements + bytes;
+  __asan_poison_memory_region(start, (size_t)(elements - start));
+  __asan_poison_memory_region(end, (size_t)((char *)s + s->block - end));
+}
+static void unfence(storage *s) { __asan_unpoison_memory_region(s + 1, s->block - sizeof *s); }
+#else
+static void fence(storage *s, size_t bytes) { (void)s, (void)bytes; }
+static void unfence(storage *s) { (void)s; }
+#endif
+
 static void storage_release(storage *s)
 {
   if (!ccw_count_down(&s->count)) return;
   if (s->release) s->release(s->context, s->memory);
+  unfence(s);
   ccw_release(s, s->block);
 }
 
@@ -36,6 +55,7 @@ static ccw_status new_storage(size_t bytes, bool zeroed, storage **out_storage)
   storage *s = zeroed ? ccw_allocate_zeroed(block) : ccw_allocate(block);
   if (!s) return ccw_no_memory(bytes);
   *s = (storage){.count = 1, .block = block, .memory = (void *)ccw_align((uintptr_t)(s + 1), CCW_BUFFER_ALIGNMENT)};
+  fence(s, bytes);
   *out_storage = s;
   return ccw_ok();
 }
@@ -92,6 +112,17 @@ ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t f
         (long long)first, (long long)buffer->shape.count);
   ccw_count_up(&buffer->storage->count);
   return new_buffer(shape, buffer->first + first, buffer->storage, out_view);
+}
+
+ccw_status ccw_buffer_reshape(ccw_buffer *buffer, const ccw_shape *shape, ccw_buffer **out_view)
+{
+  if (shape->dtype == buffer->shape.dtype && shape->count == buffer->shape.count)
+    return ccw_buffer_view(buffer, shape, 0, out_view);
+  ccw_text text = {0};
+  ccw_text_add(&text, "reshape: expected %lld elements of %s, got ", (long long)buffer->shape.count,
+      ccw_dtype_name(buffer->shape.dtype));
+  ccw_shape_print(shape, &text);
+  return ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &text);
 }
 
 ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer)
@@ -170,8 +201,8 @@ ccw_status ccw_buffer_iota(ccw_buffer *buffer, int32_t dim)
 {
   const ccw_shape *shape = &buffer->shape;
   if (dim >= shape->rank) return ccw_invalid("iota: dim %d of rank %d", dim, shape->rank);
+  if (shape->count == 0) return ccw_ok(); /* where the product of some extents may not fit */
   int64_t stride = dim < 0 ? 1 : stride_of(shape, dim), size = dim < 0 ? shape->count : shape->dims[dim];
-  if (shape->count == 0) return ccw_ok();
   ccw_scalar position = {.dtype = XLA_FFI_DataType_S64, .as.s = size - 1}, converted;
   CCW_TRY(ccw_scalar_convert(position, shape->dtype, &converted));
   for (int64_t i = 0; i < shape->count; ++i) {

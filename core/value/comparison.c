@@ -14,16 +14,6 @@ static bool is_nan(ccw_scalar x, ccw_class class)
   return class == CCW_CLASS_FLOAT && isnan(x.as.f);
 }
 
-static bool is_equal(ccw_scalar a, ccw_scalar b, ccw_class class)
-{
-  switch (class) {
-  case CCW_CLASS_PRED: return a.as.pred == b.as.pred;
-  case CCW_CLASS_FLOAT: return a.as.f == b.as.f;
-  case CCW_CLASS_COMPLEX: return a.as.c[0] == b.as.c[0] && a.as.c[1] == b.as.c[1];
-  default: return a.as.u == b.as.u;
-  }
-}
-
 static double magnitude(ccw_scalar x, ccw_class class)
 {
   switch (class) {
@@ -84,7 +74,7 @@ static bool differs(const ccw_buffer *a, const ccw_buffer *b, int64_t i, const c
   ccw_scalar x = ccw_buffer_get(a, i), y = ccw_buffer_get(b, i);
   bool x_nan = is_nan(x, class), y_nan = is_nan(y, class);
   if (x_nan || y_nan) return !(x_nan && y_nan && how->equal_nan);
-  if (is_equal(x, y, class)) return false;
+  if (ccw_scalar_equal(x, y)) return false;
   if (!how->close) return true;
   double distance = distance_between(x, y, class), size = magnitude(y, class);
   if (isfinite(size) && isfinite(distance) && distance <= how->atol + how->rtol * size) return false;

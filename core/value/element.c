@@ -181,16 +181,20 @@ static void store_bits(ccw_dtype dtype, void *memory, int64_t index, uint64_t bi
 ccw_scalar ccw_element_load(ccw_dtype dtype, const void *memory, int64_t index)
 {
   ccw_scalar scalar = {.dtype = dtype};
+  const char *bytes = memory;
+  float f[2]; /* through memcpy: the memory may be anybody's, of any type */
   switch (dtype) {
-  case XLA_FFI_DataType_F32: scalar.as.f = ((const float *)memory)[index]; return scalar;
-  case XLA_FFI_DataType_F64: scalar.as.f = ((const double *)memory)[index]; return scalar;
+  case XLA_FFI_DataType_F32:
+    memcpy(f, bytes + index * 4, 4);
+    scalar.as.f = f[0];
+    return scalar;
+  case XLA_FFI_DataType_F64: memcpy(&scalar.as.f, bytes + index * 8, 8); return scalar;
   case XLA_FFI_DataType_C64:
-    scalar.as.c[0] = ((const float *)memory)[2 * index];
-    scalar.as.c[1] = ((const float *)memory)[2 * index + 1];
+    memcpy(f, bytes + index * 8, 8);
+    scalar.as.c[0] = f[0];
+    scalar.as.c[1] = f[1];
     return scalar;
-  case XLA_FFI_DataType_C128:
-    memcpy(scalar.as.c, (const double *)memory + 2 * index, sizeof scalar.as.c);
-    return scalar;
+  case XLA_FFI_DataType_C128: memcpy(scalar.as.c, bytes + index * 16, 16); return scalar;
   default: break;
   }
   uint64_t bits = ccw_element_bits(dtype, memory, index);
@@ -209,14 +213,20 @@ ccw_scalar ccw_element_load(ccw_dtype dtype, const void *memory, int64_t index)
 
 void ccw_element_store(void *memory, int64_t index, ccw_scalar scalar)
 {
+  char *bytes = memory;
+  float f[2];
   switch (scalar.dtype) {
-  case XLA_FFI_DataType_F32: ((float *)memory)[index] = (float)scalar.as.f; return;
-  case XLA_FFI_DataType_F64: ((double *)memory)[index] = scalar.as.f; return;
-  case XLA_FFI_DataType_C64:
-    ((float *)memory)[2 * index] = (float)scalar.as.c[0];
-    ((float *)memory)[2 * index + 1] = (float)scalar.as.c[1];
+  case XLA_FFI_DataType_F32:
+    f[0] = (float)scalar.as.f;
+    memcpy(bytes + index * 4, f, 4);
     return;
-  case XLA_FFI_DataType_C128: memcpy((double *)memory + 2 * index, scalar.as.c, sizeof scalar.as.c); return;
+  case XLA_FFI_DataType_F64: memcpy(bytes + index * 8, &scalar.as.f, 8); return;
+  case XLA_FFI_DataType_C64:
+    f[0] = (float)scalar.as.c[0];
+    f[1] = (float)scalar.as.c[1];
+    memcpy(bytes + index * 8, f, 8);
+    return;
+  case XLA_FFI_DataType_C128: memcpy(bytes + index * 16, scalar.as.c, 16); return;
   default: break;
   }
   uint64_t bits = scalar.as.u;

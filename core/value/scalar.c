@@ -119,6 +119,17 @@ ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *ou
   return ccw_ok();
 }
 
+bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b)
+{
+  if (a.dtype != b.dtype) return false;
+  switch (ccw_dtype_class(a.dtype)) {
+  case CCW_CLASS_PRED: return a.as.pred == b.as.pred;
+  case CCW_CLASS_FLOAT: return a.as.f == b.as.f;
+  case CCW_CLASS_COMPLEX: return a.as.c[0] == b.as.c[0] && a.as.c[1] == b.as.c[1];
+  default: return a.as.u == b.as.u;
+  }
+}
+
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
 /* As short as reads back to the same number. Formats of a byte print as an f32 would: 3.25 could be written 3.2 in them,

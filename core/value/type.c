@@ -57,6 +57,16 @@ int64_t ccw_type_size(const ccw_type *type) { return type->size; }
 
 ccw_type *ccw_type_element(const ccw_type *type, int64_t i) { return type->elements[i]; }
 
+bool ccw_type_equal(const ccw_type *a, const ccw_type *b)
+{
+  if (a->is_tuple != b->is_tuple) return false;
+  if (!a->is_tuple) return ccw_shape_equal(&a->shape, &b->shape);
+  if (a->size != b->size) return false;
+  for (int64_t i = 0; i < a->size; ++i)
+    if (!ccw_type_equal(a->elements[i], b->elements[i])) return false;
+  return true;
+}
+
 void ccw_type_print(const ccw_type *type, ccw_text *text)
 {
   if (!type->is_tuple) {
@@ -151,6 +161,20 @@ static ccw_status read_size(reader *r, int64_t *out_size)
   return ccw_ok();
 }
 
+/* What XLA calls a dtype of numpy, C or MLIR; NULL for other words. */
+static const char *xla_name(const char *name)
+{
+  static const char *const names[][2] = {{"bool", "pred"}, {"i1", "pred"}, {"int", "s32"}, {"float", "f32"},
+      {"double", "f64"}, {"half", "f16"}, {"bfloat16", "bf16"}, {"float16", "f16"}, {"float32", "f32"},
+      {"float64", "f64"}, {"complex64", "c64"}, {"complex128", "c128"}, {"int4", "s4"}, {"int8", "s8"},
+      {"int16", "s16"}, {"int32", "s32"}, {"int64", "s64"}, {"uint4", "u4"}, {"uint8", "u8"}, {"uint16", "u16"},
+      {"uint32", "u32"}, {"uint64", "u64"}, {"i4", "s4"}, {"i8", "s8"}, {"i16", "s16"}, {"i32", "s32"}, {"i64", "s64"},
+      {"ui8", "u8"}, {"ui16", "u16"}, {"ui32", "u32"}, {"ui64", "u64"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strcmp(names[i][0], name) == 0) return names[i][1];
+  return NULL;
+}
+
 static ccw_status read_shape(reader *r, ccw_shape *out_shape)
 {
   size_t start = r->at;
@@ -159,11 +183,13 @@ static ccw_status read_shape(reader *r, ccw_shape *out_shape)
   if (dtype == XLA_FFI_DataType_INVALID) {
     ccw_text name = {0};
     ccw_text_add_bytes(&name, r->text + start, r->at - start);
-    ccw_status why = ccw_invalid("no dtype is called '%s'", ccw_text_data(&name));
+    const char *meant = xla_name(ccw_text_data(&name));
+    ccw_status why = meant ? ccw_invalid("no dtype is called '%s': XLA's name is %s", ccw_text_data(&name), meant)
+                           : ccw_invalid("no dtype is called '%s'", ccw_text_data(&name));
     ccw_text_free(&name);
     return refused(r, start, why);
   }
-  if (!accept(r, '[')) return unexpected(r, "'['");
+  if (!accept(r, '[')) return unexpected(r, "'[', as in f32[] and f32[2,3]");
 
   int64_t dims[CCW_MAX_RANK];
   int32_t rank = 0;
@@ -215,7 +241,7 @@ static ccw_status read_type(reader *r, int depth, ccw_type **out_type)
 /* Nothing may follow. */
 static ccw_status read_end(reader *r)
 {
-  peek(r);
+  if (peek(r) == '{') return unexpected(r, "the end (a layout is no part of a type)");
   return r->at < r->length ? unexpected(r, "the end") : ccw_ok();
 }
 

@@ -96,8 +96,8 @@ local misuse_of_array = errors.misuse_of "array"
 -- An array of that type: ccw.array("f32[2,3]", {{1, 2, 3}, {4, 5, 6}}). The source is a table, nested as deep as there are
 -- dims; a number, a boolean or a scalar for every element; a function of the indices, counted from 1; or a buffer of the
 -- same dims, which is converted and copied. Without one the array is zeroed. Floats round to nearest even; integers must
--- fit. Elements of complex arrays are {re, im}. x[i] is an element for rank 1 and a row, which shares the memory, above;
--- x.flat is all elements as rank 1.
+-- fit. Elements of complex arrays are written as {re, im}. x[i] is an element for rank 1 and a row, which shares the memory, above.
+-- ?buffer tells what an array has and can do.
 function M.array(type_or_text, source)
   local shape = check_type(type_or_text, misuse_of_array)
   local function fail(...) misuse_of_array(2, ...) end
@@ -126,6 +126,16 @@ function M.array(type_or_text, source)
   return buffer
 end
 
+--- buffer: an array in memory, dense and row-major.
+-- x[i], counted from 1, is an element for rank 1 and a row, which shares the memory, above; #x is the first dim; pairs(x) and
+-- ipairs(x) go over both. Fields: type ("f32[2,3]"), dtype, dims, rank, count (elements), flat (all elements as rank 1,
+-- sharing the memory), address. Methods: x:item(), x:fill(number), x:copy(), x:as(dtype), x:reshape(type), x:bytes(),
+-- x:set_bytes(string), x:summary(), x:check(), x:close().
+
+--- scalar: a number with a dtype, as ccw.f32(2) gives it.
+-- Fields: dtype; value, as Lua has it; re and im of a complex one. Elements that Lua has no number for are scalars too:
+-- complex ones, and u64 above 2^63.
+
 --- The dims of nested tables: along their first elements. A pair of numbers may be one complex number.
 local function dims_of(values, complex, fail)
   local dims, depth = {}, 0
@@ -147,10 +157,8 @@ function M.constructor(dtype)
     local kind, open = core.kind(value)
     if kind == "buffer" then return open and value:as(dtype) or misuse(1, "this buffer is closed") end
     if type(value) ~= "table" then
-      local ok, result = pcall(core.scalar, dtype, value, imaginary)
-      if ok then return result end
-      local position, why = result:match "#(%d) to '[^']*' (%b())"
-      misuse(tonumber(position) - 1, "%s", why:sub(2, -2))
+      local scalar, position, why = core.scalar(dtype, value, imaginary)
+      return scalar or misuse(position, "%s", why)
     end
     local function fail(...) misuse(1, ...) end
     local dims = dims_of(value, complex, fail)
@@ -184,6 +192,8 @@ local function default_range(dtype)
   return unsigned and 0 or math.max(-100, -(1 << bits)), high
 end
 
+local range_options = { low = "number", high = "number" }
+
 --- ccw.random(type, seed [, {low = ..., high = ...}]) -> buffer.
 -- Random numbers that depend on the seed, an integer, and on nothing else. Floats are uniform from low up to high, -1 and
 -- 1 when nobody says; integers from low to high inclusive, -100 (or 0) and 100, or what the dtype holds.
@@ -191,11 +201,10 @@ function M.random(type_or_text, seed, range)
   local fail = errors.misuse_of "random"
   local shape = check_type(type_or_text, fail)
   if math.type(seed) ~= "integer" then fail(2, "expected an integer as seed, got %s", type(seed)) end
-  errors.check(fail, 3, range, "table", true)
+  errors.check_options(fail, 3, range, range_options)
   if shape.dtype == "token" then fail(1, "a token holds nothing") end
   local low, high = default_range(shape.dtype)
   low, high = range and range.low or low, range and range.high or high
-  if type(low) ~= "number" or type(high) ~= "number" then fail(3, "low and high are numbers") end
   return core.random(core.buffer(shape), seed, low, high)
 end
 

@@ -82,6 +82,9 @@ function M.from(value, fail, position)
   return core.is_simple(value) and value or build(value, {}, fail, position)
 end
 
+--- attributes: a dictionary, built once and then immutable.
+-- It goes wherever a table of attributes does; #a counts it, and it prints as Lua that makes it.
+
 --- ccw.attrs(table) -> attributes.
 -- A dictionary of attributes, copied now and immutable from then on. true and false are pred, integers s64, floats f64;
 -- ccw.f32(1.5) says otherwise. Strings hold any bytes. A list of integers is an array of s64, of floats of f64; ccw.s32{...}

@@ -7,10 +7,10 @@ local array = require "ccw.array"
 local M = {}
 local kind_of = core.kind
 
-local option_names = { "platform", "device", "aliases", "has_side_effect", "run_id", "device_ordinal", "strict",
-  "api_version", "schedule", "literal" }
-local is_option = {}
-for _, name in ipairs(option_names) do is_option[name] = true end
+local option_types = {
+  platform = "string", device = "string", aliases = "table", has_side_effect = "boolean", run_id = "integer",
+  device_ordinal = "integer", strict = "boolean", api_version = "integer", schedule = "string", literal = "any",
+}
 
 --- Adds the buffers of a value, a list being a tuple, to `flat`.
 local function flatten(value, flat, fail)
@@ -73,71 +73,67 @@ local function make_results(results, flat, fail)
   fail(3, "result %d: expected a type, a buffer or a list of them, got %s", #flat, kind or type(results))
 end
 
-local function check_integer(value, default, name, fail)
-  if value == nil then return default end
-  local integer = type(value) == "number" and math.tointeger(value)
-  if not integer then fail(5, "%s: expected an integer, got %s", name, tostring(value)) end
-  return integer
-end
-
 --- {[result] = operand} as the flat list that core takes.
 local function flatten_aliases(aliases, fail)
   if aliases == nil then return nil end
   local flat = {}
-  if type(aliases) ~= "table" then fail(5, "aliases: expected a table {[result] = arg}, got %s", type(aliases)) end
   for result, operand in next, aliases do
-    flat[#flat + 1] = check_integer(result, nil, "aliases", fail)
-    flat[#flat + 1] = check_integer(operand, nil, "aliases", fail)
+    for _, position in ipairs { result, operand } do
+      if math.type(position) ~= "integer" then fail(5, "aliases: expected an integer, got %s", tostring(position)) end
+      flat[#flat + 1] = position
+    end
   end
   return flat
 end
 
 local function check_options(options, fail)
-  errors.check(fail, 5, options, "table")
-  for name in next, options do
-    if not is_option[name] then
-      local near = type(name) == "string" and core.near(name, option_names) or {}
-      fail(5, "no option is called '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
-    end
-  end
-  if options.device ~= nil and options.device ~= "host" then
-    fail(5, "no device is called '%s'", tostring(options.device))
-  end
+  errors.check_options(fail, 5, options, option_types)
+  if options.device ~= nil and options.device ~= "host" then fail(5, "no device is called '%s'", options.device) end
   if options.api_version ~= nil and options.api_version ~= 4 then
     fail(5, "api_version: only 4, the typed FFI, is spoken here; got %s", tostring(options.api_version))
   end
   if options.literal ~= nil then fail(5, "literal: HLO can hold one, but no runtime hands it to a handler") end
+  local ordinal = options.device_ordinal or 0
+  if ordinal ~= ordinal & 0x7FFFFFFF and ordinal ~= -1 then
+    fail(5, "device_ordinal: expected -1 to 2147483647, got %s", tostring(ordinal))
+  end
+end
+
+local stages = { instantiate = true, prepare = true, initialize = true, execute = true, record = true }
+
+--- One handler of several, by stage.
+local function bundle(handlers, fail)
+  for stage, handler in next, handlers do
+    if not stages[stage] then
+      local near = core.near(tostring(stage), { "instantiate", "prepare", "initialize", "execute", "record" })
+      fail(1, "no stage is called '%s'%s", tostring(stage), near[1] and "; near: " .. table.concat(near, ", ") or "")
+    end
+    if kind_of(handler) ~= "handler" then
+      fail(1, "stage '%s': expected a handler, got %s", stage, kind_of(handler) or type(handler))
+    end
+    if #handler.stages > 1 then fail(1, "stage '%s': %s has stages of its own", stage, handler.name) end
+  end
+  return core.bundle(handlers.execute and handlers.execute.name or "bundle", handlers)
 end
 
 --- The handler that a target stands for, and the name under which messages know it where that is another than its own.
 local function resolve(target, platform, fail)
   local kind = kind_of(target)
   if kind == "handler" then return target end
-  if type(target) == "string" then
-    if type(platform) ~= "string" then fail(5, "platform: expected a string, got %s", type(platform)) end
-    return core.find(target, platform), target
-  end
-  if type(target) == "table" then
-    for stage, handler in next, target do
-      if kind_of(handler) ~= "handler" then
-        fail(1, "stage '%s': expected a handler, got %s", tostring(stage), kind_of(handler) or type(handler))
-      end
-    end
-    return core.bundle(target.execute and target.execute.name or "bundle", target)
-  end
+  if type(target) == "string" then return core.find(target, platform), target end
+  if type(target) == "table" then return bundle(target, fail) end
   fail(1, "expected a handler, a table of handlers by stage or a registered name, got %s", kind or type(target))
 end
 M.resolve = resolve
 
 --- Hands everything over to `receive`, core.call or core.prepare, flat. A result that is one array needs no list.
 local function hand_over(receive, fail, target, operands, results, attrs, options)
-  local platform, aliases, run_id, device_ordinal, strict = "host", nil, 0, -1, false
+  local platform, aliases, run_id, device_ordinal, strict = "host", nil, 0, 0, false
   if options ~= nil then
     check_options(options, fail)
     platform, strict = options.platform or "host", options.strict
     aliases = flatten_aliases(options.aliases, fail)
-    run_id = check_integer(options.run_id, 0, "run_id", fail)
-    device_ordinal = check_integer(options.device_ordinal, -1, "device_ordinal", fail)
+    run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
   end
   local handler, name = resolve(target, platform, fail)
   local flat_operands = flatten_operands(operands, fail)
@@ -152,6 +148,10 @@ end
 
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
 
+--- call: a call that was prepared, to be run many times.
+-- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
+-- nothing, and raises an error object with the handler's code and message. Methods: call:explain(), call:close().
+
 --- ccw.prepare(target, operands, results [, attributes [, options]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.
 -- call:explain() shows the frame. The arguments are those of ccw.call.
@@ -164,8 +164,8 @@ end
 -- buffers; a list in it is a tuple, whose buffers the handler sees one after the other. Results are a type, "f32[4]" or
 -- "(f32[4], s32[])", a buffer as the destination, or a list of those; they come back in the same nesting. Attributes are a
 -- table, see ccw.attrs. Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory
--- of arg 1: a result given as a type gets a copy of it first, the operand's own buffer is overwritten; run_id,
--- device_ordinal, for handlers that ask; strict, check that a pred result holds 0 and 1 only. has_side_effect and schedule
+-- of arg 1: a result given as a type gets a copy of it first, the operand's own buffer is overwritten; run_id and
+-- device_ordinal, 0 both, for handlers that ask; strict, check that a pred result holds 0 and 1 only. has_side_effect and schedule
 -- change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a literal is refused. A failure
 -- raises an error object with the handler's code and message.
 function M.call(target, operands, results, attrs, options)

@@ -1,39 +1,45 @@
 --- The command line of the program.
 local core = require "ccw.core"
+local errors = require "ccw.errors"
 
---- Runs a file or a piece of code with `arg` set as Lua's own interpreter does. Returns an exit code.
+--- Runs a chunk with `arg` set as Lua's own interpreter does. Returns an exit code.
 local function run_chunk(chunk, message, arguments, program)
   if not chunk then
     io.stderr:write("ccw: ", message, "\n")
     return 1
   end
   _G.arg = arguments
-  local ok, err = xpcall(program.interruptible, function(err)
-    if type(err) == "string" then return debug.traceback(err, 2) end
-    return err
-  end, chunk, table.unpack(arguments))
+  local function describe(err)
+    local frames = errors.user_frames(run_chunk)
+    return table.concat({ "ccw: " .. tostring(err), table.unpack(frames) }, "\n")
+  end
+  local ok, text = pcall(program.interruptible, describe, chunk, table.unpack(arguments))
   if ok then return 0 end
-  io.stderr:write("ccw: ", tostring(err), "\n")
+  io.stderr:write(text, "\n")
   return 1
 end
 
 local function version()
   local home = core.home() or "?"
-  local editor = pcall(require, "ccw.editor")
-  return ("ccw %s, XLA FFI API 0.5, %s\nlibrary under %s\nC++ exceptions of handlers: %s; line editing: %s"):format(
-    core.version, _VERSION, home, core.catches_exceptions and "caught" or "end the process", editor and "libedit" or "none")
+  local exceptions = core.catches_exceptions and "caught" or "end the process"
+  local editor = pcall(require, "ccw.editor") and "libedit" or "none"
+  return table.concat({
+    ("ccw %s, XLA FFI API %s, %s"):format(core.version, core.api_version, _VERSION),
+    "library under " .. home,
+    ("C++ exceptions of handlers: %s; line editing: %s"):format(exceptions, editor),
+  }, "\n")
 end
 
 local function parser()
   local argparse = require "argparse"
   local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
   p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
-  p:option("-e", "Run a piece of Lua, in which `ccw` is there already."):argname "CODE"
+  p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--version", "Print the version and how this program was built.")
-  p:argument("file", "A Lua file to run; without one there is a prompt."):args "?"
+  p:argument("file", "A Lua file to run, - for standard input; without one there is a prompt."):args "?"
   p:argument("arguments", "What the file finds in `arg`."):args "*"
-  p:epilog("ccw inspect LIBRARY lists what could be handlers in a library, whose code is not run; for the HANDLERs " ..
-    "named it asks, in a child process, for API version and traits. At the prompt ?name explains a name.")
+  p:epilog("ccw inspect LIBRARY lists what could be handlers in a library; a file is read and not run. For the\n" ..
+    "HANDLERs named it asks, in a child process, for API version and traits. At the prompt ?name explains a name.")
   return p
 end
 
@@ -49,7 +55,11 @@ function verbs.inspect(arguments, program)
     io.stderr:write("ccw: ", tostring(lines), "\n")
     return 1
   end
-  for _, line in ipairs(lines) do print(line) end
+  if not good and #options.handlers == 0 then
+    io.stderr:write("ccw: ", (table.concat(lines, "\n"):gsub("^error: ", "")), "\n")
+  else
+    for _, line in ipairs(lines) do print(line) end
+  end
   return good and 0 or 1
 end
 
@@ -74,7 +84,7 @@ return function(arguments)
   if verbs[first] then return verbs[first](table.move(arguments, 2, #arguments, 1, {}), program) end
 
   local file, rest = first, {}
-  if first:sub(1, 1) ~= "-" then -- what follows a file is the file's
+  if first:sub(1, 1) ~= "-" or first == "-" then -- what follows a file is the file's
     table.move(arguments, 2, #arguments, 1, rest)
   else
     local options = parser():parse(table.move(arguments, 1, #arguments, 1, {}))
@@ -82,16 +92,17 @@ return function(arguments)
       print(version())
       return 0
     end
-    if options.e then
-      _G.ccw = require "ccw"
-      local chunk, message = load(options.e, "=(command line)")
+    _G.ccw = require "ccw"
+    for _, text in ipairs(options.e) do
+      local chunk, message = load(text, "=(command line)")
       local code = run_chunk(chunk, message, { [0] = "-e" }, program)
-      if code ~= 0 or not options.file then return code end
+      if code ~= 0 then return code end
     end
     file, rest = options.file, options.arguments
+    if not file then return 0 end
   end
   _G.ccw = require "ccw"
   rest[0], rest[-1] = file, arguments[0]
-  local chunk, message = loadfile(file)
+  local chunk, message = loadfile(file ~= "-" and file or nil)
   return run_chunk(chunk, message, rest, program)
 end

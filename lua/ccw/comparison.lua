@@ -12,45 +12,39 @@ local default_rtol = {
 }
 
 local option_types = {
-  close = "boolean", rtol = "number", atol = "number", max_ulp = "number", equal_nan = "boolean", bitwise = "boolean",
+  close = "boolean", rtol = "number", atol = "number", max_ulp = "integer", equal_nan = "boolean", bitwise = "boolean",
 }
-
---- Element k, counted from 0, as Lua reads it: "[1][3]".
-local function place(dims, k)
-  local parts = {}
-  for d = #dims, 1, -1 do
-    table.insert(parts, 1, ("[%d]"):format(k % dims[d] + 1))
-    k = k // dims[d]
-  end
-  return table.concat(parts)
-end
 
 local function describe(a, b, difference)
   if difference.dtype then return ("dtypes differ: %s and %s"):format(a.type, b.type) end
   if difference.shape then return ("shapes differ: %s and %s"):format(a.type, b.type) end
   if difference.count == 0 then return "equal" end
   local function element(k)
-    return ("%s: %s and %s"):format(place(a.dims, k), core.element_text(a, k), core.element_text(b, k))
+    return ("%s: %s and %s"):format(core.index_text(a, k), core.element_text(a, k), core.element_text(b, k))
   end
   local text = ("%d of %d elements differ; first %s"):format(difference.count, a.count, element(difference.first))
   if difference.worst ~= difference.first then text = text .. "; worst " .. element(difference.worst) end
-  if difference.distance == difference.distance then
-    text = text .. (", apart by %.3g (relative %.3g)"):format(difference.distance, difference.relative)
-  end
+  if difference.distance == difference.distance then text = text .. (", apart by %.3g"):format(difference.distance) end
+  if difference.relative < math.huge then text = text .. (" (relative %.3g)"):format(difference.relative) end
   return text
 end
 
 local misuse = errors.misuse_of "compare"
 
-local function check_options(options)
-  errors.check(misuse, 3, options, "table", true)
-  for name, value in next, options or {} do
-    local wanted = option_types[name]
-    if not wanted then misuse(3, "no option is called '%s'", tostring(name)) end
-    if type(value) ~= wanted then misuse(3, "%s: expected a %s, got %s", name, wanted, type(value)) end
-    if wanted == "number" and (value < 0 or value ~= value) then misuse(3, "%s: expected 0 or more, got %s", name, value) end
+local function check_options(options, dtype)
+  errors.check_options(misuse, 3, options, option_types)
+  options = options or {}
+  for _, name in ipairs { "rtol", "atol", "max_ulp" } do
+    local value = options[name]
+    if value and (value < 0 or value ~= value) then misuse(3, "%s: expected 0 or more, got %s", name, value) end
+    if value and options.close == false then misuse(3, "%s: a tolerance, while close is false", name) end
+    if value and options.bitwise then misuse(3, "%s: a tolerance, while bits are compared", name) end
   end
-  return options or {}
+  if options.close and options.bitwise then misuse(3, "close: while bits are compared") end
+  if options.max_ulp and core.dtypes()[dtype].class ~= "FLOAT" then
+    misuse(3, "max_ulp: only floats have representable neighbours, this is %s", dtype)
+  end
+  return options
 end
 
 local result_metatable = {}
@@ -71,7 +65,7 @@ function M.compare(a, b, options)
     if kind ~= "buffer" then misuse(position, "expected a buffer, got %s", kind or type(value or nil)) end
     if not open then misuse(position, "this buffer is closed") end
   end
-  options = check_options(options)
+  options = check_options(options, a.dtype)
   local only_ulp = options.max_ulp and not (options.rtol or options.atol)
   local close = options.close or options.rtol or options.atol or options.max_ulp
   local rtol = options.rtol or only_ulp and 0 or default_rtol[a.dtype] or 0

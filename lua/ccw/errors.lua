@@ -4,22 +4,55 @@ local core = require "ccw.core"
 local M = {}
 local meta = core.error_metatable
 
+--- error: what a failure raises, and what ccw.try gives back.
+-- Fields: code ("INVALID_ARGUMENT", one of absl's), message; handler and stage, where it came from one; operands, a list of
+-- positions from 0, as the handler counts what it binds, where the message names them. tostring gives "CODE: message"; two
+-- are equal when code and message are.
+
 --- Whether a value is an error object.
 function M.is_error(value) return getmetatable(value) == meta end
 
---- Positions of the operands that the message names, counted from 0 as XLA does.
-local function operands(message)
-  local found = {}
-  local list = message:match "bad operands at: ([%d, ]+)"
+--- Checks a table of options: each name must be in `types`, with a value of the type that stands there.
+function M.check_options(fail, position, options, types)
+  M.check(fail, position, options, "table", true)
+  for name, value in next, options or {} do
+    local wanted = types[name]
+    if not wanted then
+      local names = {}
+      for known in pairs(types) do names[#names + 1] = known end
+      local near = core.near(tostring(name), names)
+      fail(position, "no option is called '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
+    end
+    if wanted == "integer" then
+      if math.type(value) ~= "integer" and not (math.type(value) == "float" and math.tointeger(value)) then
+        fail(position, "%s: expected an integer, got %s", name, tostring(value))
+      end
+    elseif wanted ~= "any" and type(value) ~= wanted then
+      fail(position, "%s: expected a %s, got %s", name, wanted, core.kind(value) or type(value))
+    end
+  end
+end
+
+--- Positions of what the handler bound, as far as the message names them: those of the official binding ("bad operands at:
+--- 0, 3", which counts all parameters), or the args that the lines of a message of ours begin with.
+local function operands(object)
+  local found, message = {}, rawget(object, "message")
+  local list = message:match "%(bad operands at: ([%d, ]+)%)"
   for position in (list or ""):gmatch "%d+" do found[#found + 1] = math.tointeger(tonumber(position)) end
   if not list then
-    for position in ("\n" .. message):gmatch "%f[%w]arg (%d+)" do found[#found + 1] = math.tointeger(tonumber(position)) end
+    for _, prefix in ipairs { rawget(object, "handler") or "", rawget(object, "stage") or "" } do
+      if message:sub(1, #prefix + 2) == prefix .. ": " then message = message:sub(#prefix + 3) end
+    end
+    for line in message:gmatch "[^\n]+" do
+      local position = line:match "^arg (%d+)[ :]"
+      if position then found[#found + 1] = math.tointeger(tonumber(position)) end
+    end
   end
   return #found > 0 and found or nil
 end
 
 function meta.__index(object, key)
-  if key == "operands" then return operands(rawget(object, "message")) end
+  if key == "operands" then return operands(object) end
 end
 
 function meta.__tostring(object) return object.code .. ": " .. object.message end
@@ -43,6 +76,20 @@ local function caller_level()
   end
 end
 
+--- Where an error comes from, a line for each function of the user's, nearest first; from the message handler that asks.
+-- `last` is the function where the user's code begins.
+function M.user_frames(last)
+  local lines = {}
+  for level = 3, math.huge do
+    local info = debug.getinfo(level, "Slnf")
+    if not info or info.func == last then return lines end
+    if info.what ~= "C" and not M.is_own(info) then
+      local name = info.name ~= "chunk" and info.name or "the chunk" -- what ccw itself calls it
+      lines[#lines + 1] = ("  %s:%d: in %s"):format(info.short_src, info.currentline, name)
+    end
+  end
+end
+
 --- A function fail(position, format, ...) that raises misuse of an argument of the named function, as Lua's own do: "bad
 --- argument #2 to 'array' (...)", with the place in the caller's code.
 function M.misuse_of(name)
@@ -62,8 +109,7 @@ function M.raise(code, message) error(setmetatable({ code = code, message = mess
 
 --- ccw.try(f, ...) -> results of f, or nil and an error object.
 -- Calls f. A failure of the world (a handler, a file, the registry, shapes, text that was read) comes back as nil and an
--- error object, which has code ("INVALID_ARGUMENT"), message, handler, stage, operands (positions from 0) and a good
--- tostring. Misuse goes on as the error that it is.
+-- error object: ?error. Misuse goes on as the error that it is.
 function M.try(f, ...)
   local results = table.pack(pcall(f, ...))
   if results[1] then return table.unpack(results, 2, results.n) end

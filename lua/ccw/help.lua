@@ -1,51 +1,71 @@
 --- Help: the doc comments, by name.
 local core = require "ccw.core"
+local errors = require "ccw.errors"
 local show = require "ccw.show"
 local reference = require "ccw.reference"
 
 local M = {}
 
---- What the methods of a kind of value are documented under.
-local function methods_of(kind)
-  local names = {}
-  for name in pairs(reference) do
-    if name:sub(1, #kind + 1) == kind .. ":" then names[#names + 1] = name end
+local COLUMNS = 80
+local kinds = { "buffer", "type", "scalar", "attributes", "handler", "library", "call", "error" }
+
+--- A doc comment for a terminal: what is called on a line of its own, the rest wrapped.
+local function lay_out(text)
+  text = text:gsub("\n", " ")
+  local head, body = text:match "^(ccw[^ ]*%b()[^.]*%.) +(.*)$"
+  if not head then head, body = text:match "^(%l+:[%w_]+%b()[^.]*%.) +(.*)$" end
+  local lines, line = { head }, ""
+  for word in (body or text):gmatch "%S+" do
+    if #line + #word >= COLUMNS and line ~= "" then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line == "" and word or line .. " " .. word
   end
-  table.sort(names)
-  return names
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
 end
 
 local function overview()
   local names = {}
   for name in pairs(reference) do
-    if name:match "^ccw%." then names[#names + 1] = name:sub(5) end
+    if name:match "^ccw%." and name ~= "ccw.f32" then names[#names + 1] = name:sub(5) end
   end
   table.sort(names)
-  return "?name explains one of: " .. table.concat(names, ", ") .. "\n" ..
-    "and the methods of what they give: ?buffer, ?call, ?library"
+  return lay_out("?name explains one of the functions: " .. table.concat(names, ", ") .. ";") .. "\n" ..
+    lay_out("a dtype, which makes numbers and arrays of itself: f32, bf16, s4, pred, c64 ...;") .. "\n" ..
+    lay_out("or a kind of value, with its fields and methods: " .. table.concat(kinds, ", ") .. ".")
+end
+
+--- What is documented under a name: a function, a kind of value, a method, a dtype.
+local function find(name)
+  local bare = name:gsub("^ccw[.:]", "")
+  local texts = { reference[name] or reference["ccw." .. bare] }
+  for _, kind in ipairs(kinds) do
+    if bare == kind and reference[kind] ~= texts[1] then texts[#texts + 1] = reference[kind] end
+  end
+  if #texts == 0 and core.dtypes()[bare] then texts[1] = reference["ccw.f32"] end
+  local method = name:match "[.:]([%w_]+)$"
+  for _, kind in ipairs(kinds) do
+    if #texts == 0 and method then texts[1] = reference[kind .. ":" .. method] end
+  end
+  for i, text in ipairs(texts) do texts[i] = lay_out(text) end
+  return #texts > 0 and table.concat(texts, "\n\n") or nil
 end
 
 --- The text for a name as people write it: "array", "ccw.array", "x:fill", "buffer"; `value` is what the name means at the
 --- prompt, if anything.
 function M.text(name, value)
   name = name:gsub("%s", "")
-  if name == "" then return overview() end
-  local bare = name:gsub("^ccw[.:]", "")
-  local kind = core.kind(value)
-  local found = reference[name] or reference["ccw." .. bare] or (core.dtypes()[bare] and reference["ccw.f32"])
-  if not found then
-    local method = name:match "[.:]([%w_]+)$"
-    for _, owner in ipairs { "buffer", "call", "library" } do
-      found = found or method and reference[owner .. ":" .. method]
-    end
-  end
+  if name == "" or name == "ccw" then return overview() end
+  local kind = core.kind(value) or (errors.is_error(value) and "error") or nil
+  if kind then return show.value(value) .. "\n" .. (find(kind) or "") end
+  local found = find(name)
   if found then return found end
-  local methods = methods_of(kind or bare)
-  if #methods > 0 then return (kind and tostring(value) .. "\n" or "") .. "methods: " .. table.concat(methods, ", ") end
   if value ~= nil then return show.value(value) end
   local names = {}
   for known in pairs(reference) do names[#names + 1] = known:gsub("^ccw%.", "") end
-  local near = core.near(bare, names)
+  local near = core.near(name:gsub("^ccw%.", ""), names)
   return ("nothing is known of '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or "")
 end
 

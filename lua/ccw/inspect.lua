@@ -6,45 +6,54 @@ local M = {}
 
 local SECONDS = 20 -- to load a library and ask one handler; a large Python module takes a few
 
---- In the child process: loads the library and tells of one handler, or of the names in it, in lines that start with a tab.
+local MARK = "\tccw\t" -- begins a line of an answer: the library may print too
+
+--- In the child process: loads the library and tells of one handler, or of the names in it.
 function M.probe(library, name)
   local ok, result = pcall(function()
     local loaded = load.load(library)
-    if not name then return table.concat(loaded:names(), "\n\t") end
-    return tostring(loaded:handler(name))
+    if name then return tostring(loaded:handler(name)) end
+    return table.concat(loaded:names(), "\n")
   end)
-  if ok and result == "" then return end
-  print("\t" .. (ok and result or "error: " .. tostring(result)):gsub("\n", "\n\t"))
+  local text = ok and result or "error: " .. tostring(result)
+  if text ~= "" then print(MARK .. text:gsub("\n", "\n" .. MARK)) end
 end
 
 local function ask(program, seconds, ...)
   local output, how = core.run({ program, "probe", ... }, seconds)
   local lines = {}
-  for line in output:gmatch "\t([^\n]*)" do lines[#lines + 1] = line end
+  for line in output:gmatch "[^\n]+" do
+    if line:sub(1, #MARK) == MARK then lines[#lines + 1] = line:sub(#MARK + 1) end
+  end
   if how == "exit 0" then return lines end
-  local reasons = { timeout = "it did not answer in time" }
-  return { "error: asking ended it: " .. (reasons[how] or how) }
+  return { "error: asking ended it: " .. (how == "timeout" and "it did not answer in time" or how) }
 end
 
---- Lists the names that could be handlers or, for the names given, API version and traits. `program` is how to run ccw.
--- `seconds` is the time that each question may take. Returns the lines and whether all went well.
+--- The names in a library. A file is read and not loaded; what only the dynamic linker or Python can find is, in a child.
+local function names_in(program, seconds, library)
+  local file = not library:find "^python:" and io.open(library, "rb")
+  if not file then return ask(program, seconds, library) end
+  file:close()
+  local names = {}
+  for name in core.file_names(library):gmatch "[^\n]+" do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- Lists the names that could be handlers or, for the names given, API version and traits. `program` is how to run ccw,
+-- `seconds` the time that each question may take. Returns the lines and whether all went well.
 function M.inspect(program, library, names, seconds)
   seconds = seconds or SECONDS
   if #names == 0 then
-    local lines
-    if library:find "^python:" then -- its names are known only to Python
-      lines = ask(program, seconds, library)
-    else
-      lines = {}
-      for line in core.file_names(library):gmatch "[^\n]+" do lines[#lines + 1] = line end
-    end
+    local lines = names_in(program, seconds, library)
     return lines, not (lines[1] or ""):find "^error: "
   end
   local lines, good = {}, true
   for _, name in ipairs(names) do
     local answer = table.concat(ask(program, seconds, library, name), "\n")
-    good = good and not answer:find "^error: "
-    lines[#lines + 1] = answer:find "^error: " and name .. ": " .. answer or answer
+    local failed = answer:find "^error: "
+    good = good and not failed
+    lines[#lines + 1] = failed and name .. ": " .. answer or answer
   end
   return lines, good
 end

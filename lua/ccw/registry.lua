@@ -15,7 +15,7 @@ function M.register(name, handler, platform, options)
   if type(handler) == "string" then fail(2, "expected a handler, got a string") end
   platform = platform == nil and "Host" or platform
   errors.check(fail, 3, platform, "string")
-  errors.check(fail, 4, options, "table", true)
+  errors.check_options(fail, 4, options, { replace = "boolean" })
   core.register(name, call.resolve(handler, platform, function(_, ...) fail(2, ...) end), platform,
     options and options.replace)
 end

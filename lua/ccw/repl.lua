@@ -105,9 +105,13 @@ function Session:names()
   return names
 end
 
+local hints = { help = "?name explains a name, ? alone lists them", exit = "Ctrl-D leaves", quit = "Ctrl-D leaves" }
+
 function Session:unknown(name)
+  local hint = hints[name]
   local near = core.near(tostring(name), self:names())
-  return ("nothing is called '%s'%s"):format(tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
+  if not hint and near[1] then hint = "near: " .. table.concat(near, ", ") end
+  return ("'%s' was never set%s"):format(tostring(name), hint and "; " .. hint or "")
 end
 
 --- What a name means, nil for nothing.
@@ -155,32 +159,35 @@ function Session:compile(source)
   return chunk
 end
 
+--- An expression as a statement that gives its values, through a function: so a call is no tail call, and the place of an
+--- error is known.
+local function as_statement(expression)
+  local close = expression:find "%-%-" and "\n)" or ")" -- a comment would hide it
+  return "return __ccw_values(" .. expression .. close
+end
+
 --- Whether a text is whole: "expression", "statement", "more" when it could go on, or nil and what is wrong.
 function M.classify(source)
-  if load("return " .. source, "=prompt", "t") then return "expression" end
+  if source:find "%S" and load(as_statement(source), "=prompt", "t") then return "expression" end
   local statement, message = load(source, "=prompt", "t")
   if statement then return "statement" end
   local _, as_expression = load("return " .. source, "=prompt", "t")
-  if message:find "<eof>$" or as_expression:find "<eof>$" then return "more" end
+  if message:find "<eof>$" or as_expression and as_expression:find "<eof>$" then return "more" end
   return nil, message
-end
-
---- Where an error came from, a line for each of the user's functions; nothing where the message says it all.
-local function user_frames()
-  local lines = {}
-  for level = 3, math.huge do
-    local info = debug.getinfo(level, "Slnf")
-    if not info or info.func == Session.run then break end
-    if info.what ~= "C" and not errors.is_own(info) then
-      lines[#lines + 1] = ("\n  %s:%d: in %s"):format(info.short_src, info.currentline, info.name or "the chunk")
-    end
-  end
-  return #lines > 1 and table.concat(lines) or ""
 end
 
 local function describe_error(err)
   if errors.is_error(err) then return tostring(err) end
-  return tostring(err) .. user_frames()
+  local frames = errors.user_frames(Session.run)
+  local text = type(err) == "string" and err or show.value(err)
+  return text .. (#frames > 1 and "\n" .. table.concat(frames, "\n") or "") -- one alone is in the message
+end
+
+--- As the program's interruptible does, without interrupts.
+local function protect(handler, f)
+  local ok, result = xpcall(f, handler)
+  if not ok then error(result, 0) end
+  return result
 end
 
 --- session:run(source) -> ok, text. Runs a whole chunk and gives what to show: its values, or its error.
@@ -189,16 +196,15 @@ function Session:run(source)
   local chunk
   if kind == "more" then message = "the input ends in the middle" end
   if kind == "expression" or kind == "statement" then
-    -- through a function, so that a call is no tail call and the place of an error is known
-    local close = source:find "%-%-" and "\n)" or ")" -- a comment would hide it
-    chunk, message = self:compile(kind == "expression" and "return __ccw_values(" .. source .. close or source)
+    chunk, message = self:compile(kind == "expression" and as_statement(source) or source)
   end
   if not chunk then return false, "error: " .. message end
-  local results = table.pack(xpcall(self.protect or function(f) return f() end, describe_error, chunk))
-  if not results[1] then return false, "error: " .. results[2] end
-  local shown = {}
-  for i = 2, results.n do shown[#shown + 1] = show.value(results[i]) end
-  return true, table.concat(shown, "\t")
+  local ok, text = pcall(self.protect or protect, describe_error, function()
+    local values = table.pack(chunk())
+    for i = 1, values.n do values[i] = show.value(values[i]) end -- may fail too, or be interrupted
+    return table.concat(values, "\t")
+  end)
+  return ok, ok and text or "error: " .. tostring(text)
 end
 
 --- session:answer(source) -> ok, text. Like run, for what people type: "?name" is help.
@@ -326,9 +332,11 @@ local function new_reader(session, program)
   }
 end
 
---- Reads chunks, of one line or more, until the input ends. Returns whether all went well.
-function M.loop(program)
-  local session, good = M.session(), true
+--- Reads chunks, of one line or more, until the input ends. Returns whether all went well. `session` may be one that has
+--- been used already.
+function M.loop(program, session)
+  local good = true
+  session = session or M.session()
   local function answer(source)
     local ok, text = session:answer(source)
     good = good and ok
@@ -363,8 +371,8 @@ function M.loop(program)
 end
 
 --- Plays chunks as a person would type them: prints each behind a prompt, then what it gives. Returns whether all went well.
-function M.play(chunks)
-  local session, good = M.session(), true
+function M.play(session, chunks)
+  local good = true
   for _, source in ipairs(chunks) do
     print((("ccw> " .. source):gsub("\n", "\n   > ")))
     local ok, text = session:answer(source)

@@ -39,7 +39,7 @@ end
 
 local function elements(buffer, indent)
   local dims, count = buffer.dims, buffer.count
-  local cut = count > MOST
+  local cut = count > MOST or math.max(0, table.unpack(dims)) > MOST -- an empty array may have large dims too
   local total = 1
   for _, size in ipairs(dims) do total = total * math.min(size, 2 * EDGE) end
   if cut and total > MOST then dims = { count } end -- many dims: the cut would still leave too much, so that it is flat
@@ -80,10 +80,17 @@ function M.buffer(buffer)
   return ("%s\n%s%d nan"):format(text, numbers, summary.nans)
 end
 
+--- Whether a string is lines of text, which are shown as lines.
+local function is_lines(text)
+  return text:find "\n" and not text:find "]]" and not (text:gsub("[\n\t]", "")):find "%c"
+end
+
 --- Any Lua value in a line or a few: strings quoted, tables with their fields.
 function M.value(value, depth)
   depth = depth or 0
-  if type(value) == "string" then return core.quote(value) end
+  if type(value) == "string" then
+    return depth == 0 and is_lines(value) and "[[\n" .. value .. "]]" or core.quote(value)
+  end
   if type(value) ~= "table" or (getmetatable(value) or {}).__tostring then return tostring(value) end
   if next(value) == nil then return "{}" end
   if depth == 3 then return "{...}" end

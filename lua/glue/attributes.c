@@ -52,6 +52,7 @@ static int builder_finish(lua_State *L)
   ccw_attributes_builder *builder = check_box(L, 1, CCW_BUILDER);
   void **box = lua_touserdata(L, 1);
   *box = NULL;
+  lua_settop(L, 1);
   set_kind(L, CCW_ATTRIBUTES);
   CHECK_STATUS(L, ccw_attributes_finish(builder, (ccw_attributes **)box));
   return 1;
@@ -117,6 +118,11 @@ static int attributes_len(lua_State *L)
   return 1;
 }
 
+static int attributes_index(lua_State *L)
+{
+  return luaL_error(L, "attributes are for handlers to read: print them, or keep the table that they were made of");
+}
+
 /* names(dictionary) -> list. Sorted as a handler finds them, by byte. */
 static int attributes_names(lua_State *L)
 {
@@ -141,8 +147,8 @@ void open_attributes(lua_State *L)
 {
   static const luaL_Reg builder_metamethods[] = {{"__gc", builder_gc}, {NULL, NULL}};
   static const luaL_Reg builder_methods[] = {{"add", builder_add}, {"finish", builder_finish}, {NULL, NULL}};
-  static const luaL_Reg metamethods[] = {
-      {"__tostring", attributes_tostring}, {"__len", attributes_len}, {"__gc", attributes_gc}, {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {{"__tostring", attributes_tostring}, {"__len", attributes_len},
+      {"__index", attributes_index}, {"__gc", attributes_gc}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"builder", builder_new}, {"is_simple", is_simple}, {"names", attributes_names}, {NULL, NULL}};
   new_kind(L, CCW_BUILDER, builder_metamethods, builder_methods);

@@ -71,16 +71,16 @@ static int64_t check_index(lua_State *L, const ccw_shape *shape, bool end_is_fin
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
   if (shape->rank == 0) luaL_error(L, "rank 0 has no index: use item()");
   if (!is_integer) luaL_error(L, "an index is an integer, this is %f", lua_tonumber(L, 2));
-  if (end_is_fine && i == shape->dims[0] + 1) return -1;
+  if (end_is_fine && i >= 1 && i - 1 == shape->dims[0]) return -1;
   if (i < 1 || i > shape->dims[0]) luaL_error(L, "index %I is outside 1 to %I", i, (lua_Integer)shape->dims[0]);
   return i - 1;
 }
 
-/* A view of the buffer at index 1. */
-static void push_view(lua_State *L, ccw_buffer *buffer, const ccw_shape *shape, int64_t first)
+/* A view of the buffer at index 1, which is asked for after the box: making a box may run finalizers, which may close. */
+static void push_view(lua_State *L, const ccw_shape *shape, int64_t first)
 {
   void **box = new_box(L, CCW_BUFFER);
-  ccw_status status = ccw_buffer_view(buffer, shape, first, (ccw_buffer **)box);
+  ccw_status status = ccw_buffer_view(check_buffer(L, 1), shape, first, (ccw_buffer **)box);
   if (status.code) raise_status(L, status, NULL, NULL);
   lua_getiuservalue(L, 1, OWNER);
   lua_setiuservalue(L, -2, OWNER);
@@ -91,7 +91,7 @@ static int push_row(lua_State *L, ccw_buffer *buffer, int64_t row)
   const ccw_shape *shape = ccw_buffer_shape(buffer);
   ccw_shape row_shape;
   CHECK_STATUS(L, ccw_shape_make(shape->dtype, shape->dims + 1, shape->rank - 1, &row_shape));
-  push_view(L, buffer, &row_shape, row * row_shape.count);
+  push_view(L, &row_shape, row * row_shape.count);
   return 1;
 }
 
@@ -99,7 +99,7 @@ static int push_flat(lua_State *L, ccw_buffer *buffer)
 {
   ccw_shape flat;
   CHECK_STATUS(L, ccw_shape_make(ccw_buffer_shape(buffer)->dtype, &ccw_buffer_shape(buffer)->count, 1, &flat));
-  push_view(L, buffer, &flat, 0);
+  push_view(L, &flat, 0);
   return 1;
 }
 
@@ -197,9 +197,31 @@ static int buffer_newindex(lua_State *L)
 static int buffer_len(lua_State *L)
 {
   const ccw_shape *shape = ccw_buffer_shape(check_buffer(L, 1));
-  if (shape->rank == 0) return luaL_argerror(L, 1, "rank 0 has no length");
+  if (shape->rank == 0) return luaL_error(L, "rank 0 has no length");
   lua_pushinteger(L, shape->dims[0]);
   return 1;
+}
+
+/* For pairs: the index after this one, and its element or row; nothing at the end. */
+static int next_element(lua_State *L)
+{
+  const ccw_shape *shape = ccw_buffer_shape(check_buffer(L, 1));
+  lua_Integer i = luaL_optinteger(L, 2, 0);
+  if (shape->rank == 0 || i < 0 || i >= shape->dims[0]) return 0;
+  lua_settop(L, 1);
+  lua_pushinteger(L, i + 1);
+  buffer_index(L);
+  lua_pushinteger(L, i + 1);
+  lua_insert(L, -2);
+  return 2;
+}
+
+static int buffer_pairs(lua_State *L)
+{
+  check_buffer(L, 1);
+  lua_pushcfunction(L, next_element);
+  lua_pushvalue(L, 1);
+  return 2;
 }
 
 /* get(buffer, k) -> element. Counted from 0 over all elements, row-major. */
@@ -223,6 +245,15 @@ static int put_element(lua_State *L)
   return push_problem(L, ccw_buffer_set(buffer, k, scalar));
 }
 
+/* index_text(buffer, k) -> string. "[1][3]": how Lua reads the element, counted from 0 here. */
+static int index_text(lua_State *L)
+{
+  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_text text = {0};
+  ccw_buffer_print_index(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1), &text);
+  return push_text(L, &text);
+}
+
 /* element_text(buffer, k) -> string. The element as people write it, counted from 0. */
 static int element_text(lua_State *L)
 {
@@ -238,8 +269,10 @@ static int element_text(lua_State *L)
 static int buffer_item(lua_State *L)
 {
   ccw_buffer *buffer = check_buffer(L, 1);
-  if (ccw_buffer_shape(buffer)->count != 1 || ccw_buffer_shape(buffer)->dtype == XLA_FFI_DataType_TOKEN)
-    return luaL_argerror(L, 1, "expected exactly one element");
+  if (ccw_buffer_shape(buffer)->dtype == XLA_FFI_DataType_TOKEN) return luaL_error(L, "item: a token has no element");
+  if (ccw_buffer_shape(buffer)->count != 1)
+    return luaL_error(
+        L, "item: expected exactly one element, there are %I", (lua_Integer)ccw_buffer_shape(buffer)->count);
   push_scalar(L, ccw_buffer_get(buffer, 0));
   return 1;
 }
@@ -259,9 +292,9 @@ static int buffer_fill(lua_State *L)
 /* buffer:copy() -> buffer. The same content in memory of its own, aligned to 64 bytes. */
 static int buffer_copy(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
-  push_new(L, ccw_buffer_shape(buffer), false);
-  CHECK_STATUS(L, ccw_buffer_copy(buffer, check_buffer(L, -1)));
+  ccw_shape shape = *ccw_buffer_shape(check_buffer(L, 1));
+  push_new(L, &shape, false);
+  CHECK_STATUS(L, ccw_buffer_copy(check_buffer(L, 1), check_buffer(L, -1)));
   return 1;
 }
 
@@ -269,21 +302,22 @@ static int buffer_copy(lua_State *L)
  * no integer: the error names the element. To pred, everything but zero is true. */
 static int buffer_as(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
   ccw_dtype dtype = check_dtype(L, 2);
-  collect_before(L, ccw_buffer_shape(buffer)->count * ccw_dtype_bits(dtype) / 8);
+  collect_before(L, ccw_buffer_shape(check_buffer(L, 1))->count / 8 * ccw_dtype_bits(dtype));
   void **box = new_box(L, CCW_BUFFER);
-  CHECK_STATUS(L, ccw_buffer_cast(buffer, dtype, (ccw_buffer **)box));
+  CHECK_STATUS(L, ccw_buffer_cast(check_buffer(L, 1), dtype, (ccw_buffer **)box));
   return 1;
 }
 
 /* buffer:reshape(type) -> buffer. The same memory under another shape of as many elements; the dtype stays. */
 static int buffer_reshape(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  check_buffer(L, 1);
   const ccw_shape *shape = check_shape(L, 2);
-  luaL_argcheck(L, shape->count == ccw_buffer_shape(buffer)->count, 2, "the number of elements differs");
-  push_view(L, buffer, shape, 0);
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_reshape(check_buffer(L, 1), shape, (ccw_buffer **)box));
+  lua_getiuservalue(L, 1, OWNER);
+  lua_setiuservalue(L, -2, OWNER);
   return 1;
 }
 
@@ -293,7 +327,7 @@ static int buffer_bytes(lua_State *L)
   ccw_buffer *buffer = check_buffer(L, 1);
   const void *data = ccw_buffer_data(buffer);
   int64_t bytes = ccw_buffer_shape(buffer)->bytes;
-  luaL_argcheck(L, data || bytes == 0, 1, "a view that starts inside a byte; use its copy()");
+  if (!data && bytes > 0) return luaL_error(L, "a view that starts inside a byte; use its copy()");
   lua_pushlstring(L, data ? data : "", (size_t)bytes);
   return 1;
 }
@@ -305,7 +339,7 @@ static int buffer_set_bytes(lua_State *L)
   size_t length;
   const char *bytes = luaL_checklstring(L, 2, &length);
   void *data = ccw_buffer_data(buffer);
-  luaL_argcheck(L, data || length == 0, 1, "a view that starts inside a byte; use its copy()");
+  if (!data && length > 0) return luaL_error(L, "a view that starts inside a byte; use its copy()");
   if ((int64_t)length != ccw_buffer_shape(buffer)->bytes) {
     const char *message = lua_pushfstring(
         L, "expected %I bytes, got %I", (lua_Integer)ccw_buffer_shape(buffer)->bytes, (lua_Integer)length);
@@ -403,13 +437,14 @@ static int buffer_compare(lua_State *L)
 void open_buffers(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__index", buffer_index}, {"__newindex", buffer_newindex},
-      {"__len", buffer_len}, {"__gc", buffer_close}, {"__close", buffer_close}, {NULL, NULL}};
+      {"__len", buffer_len}, {"__pairs", buffer_pairs}, {"__gc", buffer_close}, {"__close", buffer_close},
+      {NULL, NULL}};
   static const luaL_Reg methods[] = {{"item", buffer_item}, {"fill", buffer_fill}, {"copy", buffer_copy},
       {"as", buffer_as}, {"reshape", buffer_reshape}, {"bytes", buffer_bytes}, {"set_bytes", buffer_set_bytes},
       {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import}, {"get", get_element},
-      {"put", put_element}, {"element_text", element_text}, {"iota", buffer_iota}, {"random", buffer_random},
-      {"compare", buffer_compare}, {NULL, NULL}};
+      {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},
+      {"random", buffer_random}, {"compare", buffer_compare}, {NULL, NULL}};
   new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);

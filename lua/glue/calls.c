@@ -18,17 +18,22 @@ typedef struct buffer_list {
   ccw_buffer *few[FEW];
 } buffer_list;
 
-static void check_buffers(lua_State *L, int index, buffer_list *list)
+/* Makes room for the list: before the buffers are looked at, since making anything may run finalizers, which may close. */
+static void make_room(lua_State *L, int index, buffer_list *list)
 {
+  bool is_returned = index == RETS && lua_isnil(L, RETS);
+  if (!is_returned) luaL_checktype(L, index, LUA_TTABLE);
+  list->count = is_returned ? 1 : (int64_t)lua_rawlen(L, index);
   list->buffers = list->few;
-  if (index == RETS && lua_isnil(L, RETS)) {
-    list->count = 1;
-    list->few[0] = check_buffer(L, RETURNED);
+  if (list->count > FEW) list->buffers = lua_newuserdatauv(L, (size_t)list->count * sizeof *list->buffers, 0);
+}
+
+static void take_buffers(lua_State *L, int index, buffer_list *list)
+{
+  if (lua_isnil(L, index)) {
+    list->buffers[0] = check_buffer(L, RETURNED);
     return;
   }
-  luaL_checktype(L, index, LUA_TTABLE);
-  list->count = (int64_t)lua_rawlen(L, index);
-  if (list->count > FEW) list->buffers = lua_newuserdatauv(L, (size_t)list->count * sizeof *list->buffers, 0);
   for (int64_t i = 0; i < list->count; ++i) {
     lua_rawgeti(L, index, i + 1);
     list->buffers[i] = check_buffer(L, -1);
@@ -51,6 +56,13 @@ static ccw_alias *check_aliases(lua_State *L, int index, int64_t *out_count)
   return aliases;
 }
 
+/* What messages call the call that stands on the stack. Stays valid as long as that stands there. */
+static const char *name_of(lua_State *L)
+{
+  const char *name = lua_tostring(L, NAME);
+  return name ? name : ccw_handler_describe(check_handler(L, HANDLER)).name;
+}
+
 /* Prepares the call that stands on the stack; raises when that fails. */
 static void prepare(lua_State *L, ccw_call **out_call)
 {
@@ -58,21 +70,24 @@ static void prepare(lua_State *L, ccw_call **out_call)
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
   ccw_attributes *attributes = NULL;
   if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
-  buffer_list operands, results;
-  check_buffers(L, ARGS, &operands);
-  check_buffers(L, RETS, &results);
-  ccw_call_options options = {.name = luaL_optstring(L, NAME, NULL),
+  ccw_call_options options = {.name = name_of(L),
       .run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
       .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
       .strict = lua_toboolean(L, STRICT)};
   options.aliases = check_aliases(L, ALIASES, &options.alias_count);
+  buffer_list operands, results;
+  make_room(L, ARGS, &operands);
+  make_room(L, RETS, &results);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  take_buffers(L, ARGS, &operands);
+  take_buffers(L, RETS, &results);
+
   ccw_status status = simple ? build_simple(L, ATTRIBUTES, &attributes) : ccw_ok();
   if (!status.code)
     status = ccw_call_prepare(
         handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, out_call);
   if (simple) ccw_attributes_release(attributes); /* the call holds them */
-  if (!status.code) return;
-  raise_status(L, status, options.name ? options.name : ccw_handler_describe(handler).name, NULL);
+  if (status.code) raise_status(L, status, options.name, NULL);
 }
 
 /* Pushes a copy of the list at an index, if there is one: the caller may change its own. */
@@ -130,18 +145,13 @@ static int call_once(lua_State *L)
   ccw_call *call;
   prepare(L, &call);
   ccw_status status = ccw_call_run(call);
-  if (status.code) {
-    lua_pushstring(L, ccw_call_name(call));
-    ccw_call_free(call);
-    return raise_status(L, status, lua_tostring(L, -1), "execute");
-  }
   ccw_call_free(call);
+  if (status.code) return raise_status(L, status, name_of(L), "execute");
   lua_pushvalue(L, RETURNED);
   return 1;
 }
 
-/* call() -> results. Runs the handler; the results are the same buffers each time, in the nesting of their types. Raises an
- * error object with the handler's code and message. */
+/* Runs the handler. What is called call() in Lua is described in ccw/call.lua. */
 static int call_run(lua_State *L)
 {
   ccw_call *call = check_box(L, 1, CCW_CALL);

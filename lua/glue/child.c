@@ -8,17 +8,9 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
-
-static double now(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* Starts the program with its output, errors included, into a pipe. Returns an errno. */
 static int start(const char *const *argv, pid_t *out_child, int *out_pipe)

@@ -2,17 +2,52 @@
  * do (tostring, operands, ==) is in ccw/errors.lua. */
 #include "glue.h"
 
+#include <string.h>
+
+/* Lua may raise for want of memory while a status or a text waits to be handed over: they wait in a userdata of the
+ * registry, which frees what was left behind. */
+typedef struct waiting {
+  ccw_status status;
+  ccw_text text;
+} waiting;
+
+static const char waiting_key;
+
+static void clear(waiting *w)
+{
+  ccw_status_free(w->status);
+  w->status = ccw_ok();
+  ccw_text_free(&w->text);
+}
+
+static waiting *get_waiting(lua_State *L)
+{
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &waiting_key); /* allocates nothing */
+  waiting *w = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  clear(w);
+  return w;
+}
+
+static int waiting_gc(lua_State *L)
+{
+  clear(lua_touserdata(L, 1));
+  return 0;
+}
+
 int raise_status(lua_State *L, ccw_status status, const char *handler, const char *stage)
 {
+  waiting *w = get_waiting(L);
+  w->status = status;
   luaL_checkstack(L, 4, NULL);
   lua_createtable(L, 0, 4);
   const char *name = ccw_code_name(status.code);
   lua_pushstring(L, name ? name : "UNKNOWN");
   lua_setfield(L, -2, "code");
-  lua_pushlstring(
-      L, ccw_status_text(status), status.message ? status.message->length : strlen(ccw_status_text(status)));
-  ccw_status_free(status);
+  const char *text = ccw_status_text(status);
+  lua_pushlstring(L, text, status.message ? status.message->length : strlen(text));
   lua_setfield(L, -2, "message");
+  clear(w);
   if (handler) {
     lua_pushstring(L, handler);
     lua_setfield(L, -2, "handler");
@@ -25,12 +60,26 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
   return lua_error(L);
 }
 
+int push_text(lua_State *L, ccw_text *text)
+{
+  waiting *w = get_waiting(L);
+  w->text = *text;
+  *text = (ccw_text){0};
+  ccw_status status = ccw_text_status(&w->text);
+  if (status.code) return raise_status(L, status, NULL, NULL);
+  lua_pushlstring(L, ccw_text_data(&w->text), w->text.length);
+  clear(w);
+  return 1;
+}
+
 int push_problem(lua_State *L, ccw_status status)
 {
   if (!status.code) return 0;
   if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) return raise_status(L, status, NULL, NULL);
+  waiting *w = get_waiting(L);
+  w->status = status;
   lua_pushstring(L, ccw_status_text(status));
-  ccw_status_free(status);
+  clear(w);
   return 1;
 }
 
@@ -58,4 +107,12 @@ void open_errors(lua_State *L)
   new_kind(L, CCW_ERROR, none, NULL);
   lua_setfield(L, -2, "error_metatable");
   luaL_setfuncs(L, functions, 0);
+
+  waiting *w = lua_newuserdatauv(L, sizeof *w, 0);
+  *w = (waiting){.status = ccw_ok()};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, waiting_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &waiting_key);
 }

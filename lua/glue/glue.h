@@ -102,6 +102,9 @@ ccw_status build_simple(lua_State *L, int index, ccw_attributes **out_attributes
 ccw_buffer *check_buffer(lua_State *L, int index);
 ccw_handler *check_handler(lua_State *L, int index);
 
+/* Seconds of a clock that only goes forward. */
+double now(void);
+
 /* Makes room before more memory is taken: Lua's collector does not see how large buffers are. */
 void collect_before(lua_State *L, int64_t bytes);
 

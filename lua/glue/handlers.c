@@ -8,16 +8,15 @@ ccw_handler *check_handler(lua_State *L, int index) { return check_box(L, index,
 /* bundle(name, {stage = handler, ...}) -> handler. One handler of several stages, each the execute function of a handler. */
 static int handler_bundle(lua_State *L)
 {
-  static const char *const stages[] = {"instantiate", "prepare", "initialize", "execute", "record"};
-  const char *name = check_text(L, 1);
+  const char *name = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
-  XLA_FFI_Handler *functions[5] = {NULL};
-  for (int i = 0; i < 5; ++i) {
-    lua_getfield(L, 2, stages[i]);
-    if (!lua_isnil(L, -1)) functions[i] = ccw_handler_describe(check_handler(L, -1)).bundle.execute;
-    lua_pop(L, 1);
-  }
-  XLA_FFI_Handler_Bundle bundle = {functions[0], functions[1], functions[2], functions[3], functions[4]};
+  XLA_FFI_Handler_Bundle bundle = {0};
+#define TAKE(NAME, stage, number)                                                                  \
+  lua_getfield(L, 2, #stage);                                                                      \
+  if (!lua_isnil(L, -1)) bundle.stage = ccw_handler_describe(check_handler(L, -1)).bundle.execute; \
+  lua_pop(L, 1);
+  CCW_STAGES(TAKE)
+#undef TAKE
   void **box = new_box(L, CCW_HANDLER);
   lua_pushvalue(L, 2); /* keeps the parts, and with them their libraries */
   lua_setiuservalue(L, -2, 1);
@@ -36,17 +35,15 @@ static void push_traits(lua_State *L, XLA_FFI_Handler_Traits traits)
 
 static void push_stages(lua_State *L, const XLA_FFI_Handler_Bundle *bundle)
 {
-  struct {
-    const char *name;
-    XLA_FFI_Handler *function;
-  } stages[] = {{"instantiate", bundle->instantiate}, {"prepare", bundle->prepare}, {"initialize", bundle->initialize},
-      {"execute", bundle->execute}, {"record", bundle->record}};
+  lua_Integer n = 0;
   lua_newtable(L);
-  for (int i = 0, n = 0; i < 5; ++i) {
-    if (!stages[i].function) continue;
-    lua_pushstring(L, stages[i].name);
-    lua_rawseti(L, -2, ++n);
+#define PUSH(NAME, name, number) \
+  if (bundle->name) {            \
+    lua_pushliteral(L, #name);   \
+    lua_rawseti(L, -2, ++n);     \
   }
+  CCW_STAGES(PUSH)
+#undef PUSH
 }
 
 /* Fields: name; library, the path it came from; version, of the FFI API; traits and stages, lists. */

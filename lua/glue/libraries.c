@@ -10,10 +10,11 @@ static int library_open(lua_State *L)
   return 1;
 }
 
-/* open_python(module, path) -> library. `path` is a list of folders. */
+/* open_python(module, path, last) -> library. `path` is a list of folders to search first, `last` one to search last. */
 static int library_open_python(lua_State *L)
 {
   const char *module = check_text(L, 1);
+  const char *last = luaL_optstring(L, 3, NULL);
   luaL_checktype(L, 2, LUA_TTABLE);
   size_t count = lua_rawlen(L, 2);
   const char **path = lua_newuserdatauv(L, (count + 1) * sizeof *path, 0);
@@ -23,7 +24,7 @@ static int library_open_python(lua_State *L)
     path[i] = check_text(L, -1);
   }
   void **box = new_box(L, CCW_LIBRARY);
-  CHECK_STATUS(L, ccw_library_open_python(module, path, count, (ccw_library **)box));
+  CHECK_STATUS(L, ccw_library_open_python(module, path, count, last, (ccw_library **)box));
   return 1;
 }
 

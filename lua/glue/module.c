@@ -44,10 +44,7 @@ void **check_kind(lua_State *L, int index, const char *kind)
 void *check_box(lua_State *L, int index, const char *kind)
 {
   void **box = check_kind(L, index, kind);
-  if (!*box) {
-    const char *message = lua_pushfstring(L, "this %s is closed", kind + 4); /* without "ccw." */
-    luaL_argerror(L, index, message);
-  }
+  if (!*box) luaL_error(L, "this %s is closed", kind + 4); /* without "ccw." */
   return *box;
 }
 
@@ -71,14 +68,6 @@ const char *kind_name(lua_State *L, int index)
   lua_pop(L, 1);
   if (!own) return name;
   return strncmp(own, "ccw.", 4) == 0 ? own + 4 : own;
-}
-
-int push_text(lua_State *L, ccw_text *text)
-{
-  lua_pushlstring(L, ccw_text_data(text), text->length);
-  ccw_status status = ccw_text_status(text);
-  ccw_text_free(text);
-  return status.code ? raise_status(L, status, NULL, NULL) : 1;
 }
 
 const char *check_text(lua_State *L, int index)
@@ -111,6 +100,8 @@ int luaopen_ccw_core(lua_State *L)
   lua_newtable(L);
   lua_pushstring(L, ccw_version());
   lua_setfield(L, -2, "version");
+  lua_pushfstring(L, "%d.%d", XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR);
+  lua_setfield(L, -2, "api_version");
   lua_pushboolean(L, ccw_catches_exceptions());
   lua_setfield(L, -2, "catches_exceptions");
   open_errors(L);

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +64,18 @@ ccw_dtype check_dtype(lua_State *L, int index)
   return dtype;
 }
 
-/* The number that a text spells, as Lua spells numbers; decimal ones may go up to 2^64 - 1. */
+/* The number that a text spells, as Lua spells numbers; decimal ones may go up to 2^64 - 1, and nan, inf, -inf. */
 static bool read_number(lua_State *L, const char *text, size_t length, ccw_scalar *out_scalar)
 {
+  static const struct {
+    const char *name;
+    double value;
+  } words[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (strcmp(text, words[i].name) != 0) continue;
+    *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_F64, .as.f = words[i].value};
+    return true;
+  }
   char *end;
   errno = 0;
   unsigned long long big = strtoull(text, &end, 10);
@@ -79,26 +89,43 @@ static bool read_number(lua_State *L, const char *text, size_t length, ccw_scala
   return found;
 }
 
-/* scalar(dtype, value [, imaginary]) -> scalar. A number of that dtype. Floats round, integers must fit. A string is read
- * as a number, so that u64 has a way to be written above 2^63. */
+/* Reads the number at an index as one of that dtype; else pushes nil, the position and the reason. */
+static bool read_part(lua_State *L, int index, ccw_dtype dtype, ccw_scalar *out_scalar)
+{
+  size_t length;
+  bool is_text = lua_type(L, index) == LUA_TSTRING;
+  const char *text = is_text ? lua_tolstring(L, index, &length) : NULL;
+  bool found = is_text ? read_number(L, text, length, out_scalar) : to_scalar(L, index, out_scalar);
+  lua_pushnil(L);
+  lua_pushinteger(L, index - 1);
+  if (!found) {
+    if (is_text)
+      lua_pushliteral(L, "the string is no number");
+    else
+      lua_pushfstring(L, "expected number, got %s", kind_name(L, index));
+    return false;
+  }
+  if (push_problem(L, ccw_scalar_convert(*out_scalar, dtype, out_scalar)) > 0) return false;
+  lua_pop(L, 2);
+  return true;
+}
+
+/* scalar(dtype, value [, imaginary]) -> scalar, or nil, which of the two, and why not. A number of that dtype. Floats round,
+ * integers must fit. A string is read as a number, so that u64 has a way to be written above 2^63. */
 static int scalar_new(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 1);
   ccw_scalar scalar, part;
-  size_t length;
-  if (lua_type(L, 2) == LUA_TSTRING) {
-    const char *text = lua_tolstring(L, 2, &length);
-    if (!read_number(L, text, length, &scalar)) return luaL_argerror(L, 2, "the string is no number");
-  } else if (!to_scalar(L, 2, &scalar)) {
-    return luaL_typeerror(L, 2, "number");
-  }
-  ccw_status status = ccw_scalar_convert(scalar, dtype, &scalar);
-  if (status.code) return raise_misuse(L, 2, status);
-  if (!lua_isnoneornil(L, 3)) {
-    if (ccw_dtype_class(dtype) != CCW_CLASS_COMPLEX) return luaL_argerror(L, 3, "only complex numbers have two parts");
-    if (!to_scalar(L, 3, &part)) return luaL_typeerror(L, 3, "number");
-    status = ccw_scalar_convert(part, dtype, &part);
-    if (status.code) return raise_misuse(L, 3, status);
+  lua_settop(L, 3);
+  if (!read_part(L, 2, dtype, &scalar)) return 3;
+  if (!lua_isnil(L, 3)) {
+    if (ccw_dtype_class(dtype) != CCW_CLASS_COMPLEX) {
+      lua_pushnil(L);
+      lua_pushinteger(L, 2);
+      lua_pushliteral(L, "only complex numbers have two parts");
+      return 3;
+    }
+    if (!read_part(L, 3, dtype, &part)) return 3;
     scalar.as.c[1] = part.as.c[0];
   }
   push_box(L, scalar);
@@ -116,18 +143,19 @@ static int scalar_tostring(lua_State *L)
   return push_text(L, &text);
 }
 
-/* Fields: dtype; value, as Lua has it; re and im of a complex one. */
+/* Fields: dtype; value, as Lua has it; re and im, or [1] and [2], of a complex one. */
 static int scalar_index(lua_State *L)
 {
   const ccw_scalar *scalar = (const void *)check_kind(L, 1, CCW_SCALAR);
-  const char *field = luaL_checkstring(L, 2);
-  bool complex = ccw_dtype_class(scalar->dtype) == CCW_CLASS_COMPLEX;
+  const char *field = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  lua_Integer number = lua_isinteger(L, 2) ? lua_tointeger(L, 2) : 0;
+  bool re = strcmp(field, "re") == 0 || number == 1, im = strcmp(field, "im") == 0 || number == 2;
   if (strcmp(field, "dtype") == 0)
     lua_pushstring(L, ccw_dtype_name(scalar->dtype));
   else if (strcmp(field, "value") == 0)
     push_scalar(L, *scalar);
-  else if (complex && (strcmp(field, "re") == 0 || strcmp(field, "im") == 0))
-    lua_pushnumber(L, scalar->as.c[field[0] == 'i']);
+  else if ((re || im) && ccw_dtype_class(scalar->dtype) == CCW_CLASS_COMPLEX)
+    lua_pushnumber(L, scalar->as.c[im]);
   else
     lua_pushnil(L);
   return 1;
@@ -137,14 +165,7 @@ static int scalar_index(lua_State *L)
 static int scalar_eq(lua_State *L)
 {
   const ccw_scalar *a = test_kind(L, 1, CCW_SCALAR), *b = test_kind(L, 2, CCW_SCALAR);
-  bool equal = a && b && a->dtype == b->dtype;
-  if (equal) switch (ccw_dtype_class(a->dtype)) {
-    case CCW_CLASS_PRED: equal = a->as.pred == b->as.pred; break;
-    case CCW_CLASS_FLOAT: equal = a->as.f == b->as.f; break;
-    case CCW_CLASS_COMPLEX: equal = a->as.c[0] == b->as.c[0] && a->as.c[1] == b->as.c[1]; break;
-    default: equal = a->as.u == b->as.u; break;
-    }
-  lua_pushboolean(L, equal);
+  lua_pushboolean(L, a && b && ccw_scalar_equal(*a, *b));
   return 1;
 }
 

@@ -56,25 +56,33 @@ static int kind(lua_State *L)
   return 0;
 }
 
-/* clock() -> seconds. A clock that only goes forward; where it starts means nothing. */
-static int clock_now(lua_State *L)
+double now(void)
 {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  lua_pushnumber(L, (double)time.tv_sec + (double)time.tv_nsec * 1e-9);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* clock() -> seconds. A clock that only goes forward; where it starts means nothing. */
+static int clock_now(lua_State *L)
+{
+  lua_pushnumber(L, now());
   return 1;
 }
 
-/* home() -> string. The folder in which the library's own folder lies: a build folder, or the prefix of an installation. */
+/* home() -> string. A build folder, or the prefix of an installation: what the library's folder, lib or lib/TRIPLET, lies
+ * in. */
 static int home(lua_State *L)
 {
   Dl_info about;
   char *path = dladdr(ccw_version(), &about) ? realpath(about.dli_fname, NULL) : NULL;
   if (!path) return 0;
-  for (int i = 0; i < 2; ++i) {
-    char *slash = strrchr(path, '/');
-    if (slash) *slash = '\0';
+  char *lib = strstr(path, "/lib/"), *last = lib;
+  while (lib) {
+    last = lib;
+    lib = strstr(lib + 1, "/lib/");
   }
+  if (last) *last = '\0';
   lua_pushstring(L, path);
   free(path);
   return 1;

@@ -50,8 +50,9 @@ void push_dims(lua_State *L, const ccw_shape *shape)
   }
 }
 
-/* ccw.type(text) -> type. Reads a type: "f32[2,3]", "token[]", "(f32[32], (f32[64], f32[128]))". Fields of an array: dtype,
- * dims, rank, count (elements), bytes (in memory). A tuple has a length and elements. tostring gives the text back. */
+/* ccw.type(text) -> type. Reads the text of a type: "f32[2,3]", "f32[]", "token[]", "(f32[32], (f32[64], f32[128]))". Fields
+ * of an array's: dtype, dims, rank, count (elements), bytes (in memory). A tuple's has a length and elements. tostring gives
+ * the text back; two are equal when they are the same type. */
 static int type_new(lua_State *L)
 {
   check_type(L, 1);
@@ -74,13 +75,8 @@ static int type_len(lua_State *L)
 
 static int type_eq(lua_State *L)
 {
-  type_tostring(L);
-  lua_replace(L, 1);
-  lua_settop(L, 2);
-  lua_pushcfunction(L, type_tostring);
-  lua_insert(L, 2);
-  lua_call(L, 1, 1);
-  lua_pushboolean(L, lua_rawequal(L, 1, 2));
+  void **a = test_kind(L, 1, CCW_TYPE), **b = test_kind(L, 2, CCW_TYPE);
+  lua_pushboolean(L, a && b && *a && *b && ccw_type_equal(*a, *b));
   return 1;
 }
 

@@ -155,6 +155,21 @@ HANDLER(increment)
   return NULL;
 }
 
+static int *volatile nowhere;
+
+HANDLER(crashes)
+{
+  if (answer_metadata(frame)) return NULL;
+  *nowhere = 1;
+  return NULL;
+}
+
+HANDLER(crashes_when_asked)
+{
+  *nowhere = 1;
+  return (XLA_FFI_Error *)frame;
+}
+
 /* Does nothing at all: what a call costs by itself. */
 HANDLER(nothing)
 {

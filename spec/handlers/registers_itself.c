@@ -28,6 +28,9 @@ __attribute__((constructor)) static void register_all(void)
       .platform = span("Host"),
       .bundle = {.execute = one}};
   ignore(api, api->XLA_FFI_Handler_Register(&args));
+  args.traits = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE; /* the same function with other traits */
+  ignore(api, api->XLA_FFI_Handler_Register(&args));
+  args.traits = 0;
   args.bundle.execute = two; /* another function under the same name */
   ignore(api, api->XLA_FFI_Handler_Register(&args));
 

@@ -156,6 +156,9 @@ CCW_API ccw_class ccw_dtype_class(ccw_dtype dtype);
  * OUT_OF_RANGE: a number that an integer dtype does not hold. */
 CCW_API CCW_MUST_USE ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar);
 
+/* The same dtype and number; 0.0 is -0.0, and a NaN equals nothing. */
+CCW_API bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b);
+
 /* Adds the number alone: "0.1", "-3", "true", "(1, -0.0)". The shortest that reads back as the same element. */
 CCW_API void ccw_scalar_print(ccw_scalar scalar, ccw_text *text);
 
@@ -213,6 +216,9 @@ CCW_API int64_t ccw_type_size(const ccw_type *type);
 /* Element `i` of a tuple, borrowed. */
 CCW_API ccw_type *ccw_type_element(const ccw_type *type, int64_t i);
 
+/* The same type. */
+CCW_API bool ccw_type_equal(const ccw_type *a, const ccw_type *b);
+
 /* Adds the type's text, which ccw_type_parse reads back. */
 CCW_API void ccw_type_print(const ccw_type *type, ccw_text *text);
 
@@ -238,6 +244,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *
  * alive. INVALID_ARGUMENT: another dtype. OUT_OF_RANGE: it would pass the end. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_view(
     ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view);
+
+/* The same elements in another shape. It shares the memory and keeps it alive. INVALID_ARGUMENT: another dtype, or another
+ * number of elements. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_reshape(ccw_buffer *buffer, const ccw_shape *shape, ccw_buffer **out_view);
 
 /* Another reference, and one less. */
 CCW_API ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer);
@@ -268,6 +278,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t s
 
 /* A new buffer with every element converted. Errors of ccw_scalar_convert, with the element's position in front. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_cast(const ccw_buffer *buffer, ccw_dtype dtype, ccw_buffer **out_buffer);
+
+/* Adds the place of element `i` as Lua reads it: "[1][3]"; nothing for rank 0. */
+CCW_API void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_text *text);
 
 /* Copies all elements between buffers of one dtype and count. INVALID_ARGUMENT: they differ. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
@@ -341,7 +354,7 @@ typedef struct ccw_difference {
   double relative;   /* of the worst: |a - b| / |b| */
 } ccw_difference;
 
-/* Compares two buffers element by element. RESOURCE_EXHAUSTED never: nothing is allocated. */
+/* Compares two buffers element by element. It cannot fail: nothing is allocated. */
 CCW_API ccw_difference ccw_buffer_compare(const ccw_buffer *a, const ccw_buffer *b, const ccw_comparison *comparison);
 
 /* ==== handler, library, registry =======================================================================================
@@ -376,18 +389,20 @@ typedef struct ccw_handler_info {
 CCW_API ccw_handler_info ccw_handler_describe(const ccw_handler *handler);
 
 /* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
- * dynamic linker finds it. All symbols are bound at once, and kept to the library.
- * NOT_FOUND: no such file. INVALID_ARGUMENT: not a shared library. FAILED_PRECONDITION: a library that it needs, or a
- * symbol, is missing; the message names it. */
+ * dynamic linker finds it. All symbols are bound at once, and kept to the library. Its code stays in the process; a file
+ * that has changed since it was loaded is loaded anew beside it, and what the old code registered by itself the new code
+ * may register again.
+ * NOT_FOUND: no such file. PERMISSION_DENIED: it may not be read. INVALID_ARGUMENT: not a shared library.
+ * FAILED_PRECONDITION: a library that it needs, or a symbol, is missing; the message names it. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_open(const char *path, ccw_library **out_library);
 
 /* Loads a Python extension module and takes the handlers out of its capsules; calls none. `module` is "klujax_cpp" or a
- * path that ends in .so. It is sought in the folders of `path` (may be NULL; `path_size` of them), in PYTHONPATH and in
- * the site-packages of VIRTUAL_ENV.
+ * path that ends in .so. It is sought in the folders of `path` (may be NULL; `path_size` of them), in PYTHONPATH, in the
+ * site-packages of VIRTUAL_ENV and of Python itself, and in the folder `last` (may be NULL).
  * UNAVAILABLE: there is no libpython to load it into. NOT_FOUND: no such module. FAILED_PRECONDITION: it cannot be
  * imported, with Python's own message. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_open_python(
-    const char *module, const char *const *path, size_t path_size, ccw_library **out_library);
+    const char *module, const char *const *path, size_t path_size, const char *last, ccw_library **out_library);
 
 /* Another reference, and one less. */
 CCW_API ccw_library *ccw_library_retain(ccw_library *library);
@@ -447,11 +462,11 @@ typedef struct ccw_call_options {
   const ccw_alias *aliases; /* results that may share the memory of an operand */
   int64_t alias_count;
   int64_t run_id;
-  int32_t device_ordinal; /* -1: unknown */
+  int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
 } ccw_call_options;
 
-/* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all default, device_ordinal -1).
+/* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
  * An aliased result is either the operand's own buffer, which is then overwritten, or another buffer of its shape: then
  * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
  * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
@@ -460,9 +475,13 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
     int64_t operand_count, ccw_buffer *const *results, int64_t result_count, ccw_attributes *attributes,
     const ccw_call_options *options, ccw_call **out_call);
 
-/* Runs it. A failure of the handler keeps its code and text; the name and the stage stand in front of the text.
+/* Runs it, in one thread at a time. A failure of the handler keeps its code and text; the name and the stage stand in front of the text.
  * UNKNOWN: also a C++ exception out of the handler, with its text. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
+
+/* The name of the call whose handler this thread runs now, NULL for none; *out_doing is the stage, or "metadata" while a
+ * handler is asked for that. A signal handler may ask, to say where the process dies. Both are borrowed. */
+CCW_API const char *ccw_call_running(const char **out_doing);
 
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);

@@ -20,12 +20,8 @@
 
 #include "xla_ffi.h"
 
-/* Where the text of a status lives. Core counts its memory, so it has its own. */
-#ifdef CCW_BUILDS_CORE
-#include "base/memory.h"
-#define CCW_STATUS_ALLOCATE(size) ccw_allocate(size)
-#define CCW_STATUS_RELEASE(memory, size) ccw_release(memory, size)
-#else
+/* Where the text of a status lives. Whoever counts memory may define both before. */
+#ifndef CCW_STATUS_ALLOCATE
 #define CCW_STATUS_ALLOCATE(size) malloc(size)
 #define CCW_STATUS_RELEASE(memory, size) free(memory)
 #endif
@@ -94,14 +90,14 @@ CCW_PRINTF(1, 2) static inline ccw_message *ccw_message_print_(const char *forma
   return message;
 }
 
-static inline ccw_status ccw_status_of_message_(XLA_FFI_Error_Code code, ccw_message *message)
+CCW_MUST_USE static inline ccw_status ccw_status_of_message_(XLA_FFI_Error_Code code, ccw_message *message)
 {
   ccw_status status = {code, message};
   return status;
 }
 
 /* A failure with a text of `length` bytes, copied. Where there is no memory for it the code comes without a text. */
-static inline ccw_status ccw_status_from_text(XLA_FFI_Error_Code code, const char *text, size_t length)
+CCW_MUST_USE static inline ccw_status ccw_status_from_text(XLA_FFI_Error_Code code, const char *text, size_t length)
 {
   ccw_message *message = ccw_message_new_(length);
   if (message && length > 0) memcpy(message + 1, text, length);

@@ -76,6 +76,14 @@
   X(DATA_LOSS, 15)          \
   X(UNAUTHENTICATED, 16)
 
+/* Every stage: X(NAME, name, number). The names are also the fields of XLA_FFI_Handler_Bundle. */
+#define CCW_STAGES(X)            \
+  X(INSTANTIATE, instantiate, 0) \
+  X(PREPARE, prepare, 1)         \
+  X(INITIALIZE, initialize, 2)   \
+  X(EXECUTE, execute, 3)         \
+  X(RECORD, record, 4)
+
 /* Every slot of the function table, in its order: X(NAME). */
 #define CCW_XLA_FFI_SLOTS(X)             \
   X(XLA_FFI_Error_Create)                \
@@ -314,13 +322,9 @@ typedef XLA_FFI_Error *XLA_FFI_Future_SetError(XLA_FFI_Future_SetError_Args *arg
 
 /* INSTANTIATE runs once for a call site, PREPARE and INITIALIZE once before an execution starts, EXECUTE each time the
  * call runs, RECORD when a command buffer is recorded (since 0.4). Buffers hold data in EXECUTE only. */
-typedef enum XLA_FFI_ExecutionStage {
-  XLA_FFI_ExecutionStage_INSTANTIATE = 0,
-  XLA_FFI_ExecutionStage_PREPARE = 1,
-  XLA_FFI_ExecutionStage_INITIALIZE = 2,
-  XLA_FFI_ExecutionStage_EXECUTE = 3,
-  XLA_FFI_ExecutionStage_RECORD = 4,
-} XLA_FFI_ExecutionStage;
+#define CCW_XLA_FFI_STAGE(NAME, name, number) XLA_FFI_ExecutionStage_##NAME = number,
+typedef enum XLA_FFI_ExecutionStage { CCW_STAGES(CCW_XLA_FFI_STAGE) } XLA_FFI_ExecutionStage;
+#undef CCW_XLA_FFI_STAGE
 
 struct XLA_FFI_Args {
   size_t struct_size;

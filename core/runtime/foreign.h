@@ -1,0 +1,13 @@
+/* foreign.h: the call of foreign code. */
+#ifndef CCW_RUNTIME_FOREIGN_H
+#define CCW_RUNTIME_FOREIGN_H
+
+#include <ccw/ccw.h>
+
+/* Calls a function of the handler of that name in order to do something, "execute" or "metadata"; ccw_call_running tells
+ * both meanwhile. A C++ exception out of it becomes an error, UNKNOWN with its text, as in XLA; without a C++ compiler at
+ * build time it ends the process. */
+XLA_FFI_Error *ccw_foreign_call(
+    XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame, const char *name, const char *doing);
+
+#endif
