@@ -65,6 +65,7 @@ for name in pairs(modules) do sorted[#sorted + 1] = name end
 table.sort(sorted)
 for _, name in ipairs(sorted) do
   local text = modules[name]
+  if name ~= "globals" then text = "local _ENV = require 'ccw.globals' " .. text end
   write(folder .. "/" .. name .. ".lua", text)
   local bytes = {}
   for start = 1, #text, 24 do bytes[#bytes + 1] = table.concat({ text:byte(start, start + 23) }, ",") .. ",\n" end

@@ -164,7 +164,7 @@ describe("CC-8 a buffer", function()
     x[2][1] = -1
     assert.equal("s4[2,3] {{1, 2, 3}, {-1, 5, 6}}", tostring(x))
     assert.equal("5f06", support.hex(x[2]:copy()))
-    refuses("a view that starts inside a byte; use its copy()", function() return x[2]:bytes() end)
+    refuses("a view that shares a byte with its neighbours; use its copy()", function() return x[2]:bytes() end)
   end)
 
   it("is closed by close(), by <close> and by nothing twice", function()
@@ -296,5 +296,95 @@ describe("CC-8 ccw.iota and ccw.random", function()
     assert.equal("OUT_OF_RANGE: 1000 does not fit in s8", tostring(err))
     _, err = ccw.try(ccw.random, "f32[1]", 1, { low = 1, high = 0 })
     assert.equal("INVALID_ARGUMENT: random: no numbers from 1 to 0", tostring(err))
+  end)
+end)
+
+describe("CC-7 packed elements", function()
+  it("stay what they are when a view that ends inside their byte is written", function()
+    local m = ccw.u4 { { 1, 2, 3 }, { 4, 5, 6 } }
+    local text = "a view that shares a byte with its neighbours; use its copy()"
+    refuses(text, function() m[1]:set_bytes "\xff\xff" end)
+    refuses(text, function() return m[1]:bytes() end)
+    local copy = ccw.load(support.library "plain").copy
+    local _, err = ccw.try(ccw.call, copy, { ccw.u4 { 0, 0, 0 } }, m[1])
+    assert.equal("INVALID_ARGUMENT: copy: result 0: a view that shares a byte with its neighbours; pass its copy()", tostring(err))
+    m[1]:fill(9)
+    m[2][1] = 8
+    assert.equal("u4[2,3] {{9, 9, 9}, {8, 5, 6}}", tostring(m))
+    assert.equal("\x99\x09", m[1]:copy():bytes())
+    assert.equal("f32[3] {9, 9, 9}", tostring(m[1]:as "f32"))
+  end)
+
+  it("at the end of their buffer share a byte with nobody", function()
+    local m = ccw.u4 { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } }
+    assert.equal("\x65\x87", m[2]:bytes())
+    local odd = ccw.u4 { { { 1 } }, { { 2 } }, { { 3 } } }
+    assert.equal("\x03", odd[3]:bytes())
+    assert.equal("\x03", odd[3][1]:bytes())
+    assert.equal("\x21\x03", odd.flat:bytes())
+  end)
+end)
+
+describe("CC-8 the bounds of ccw.random", function()
+  local function draw(type, low, high) return tostring(ccw.random(type, 1, { low = low, high = high })) end
+
+  it("are exact for integers of 64 bits", function()
+    assert.equal("s64[1] {9007199254740993}", draw("s64[1]", 9007199254740993, 9007199254740993))
+    local all = ccw.random("s64[1000]", 1, { low = math.mininteger, high = math.maxinteger })
+    local negative, small = 0, 0
+    for _, x in ipairs(all) do
+      if x < 0 then negative = negative + 1 end
+      if x > -(1 << 53) and x < 1 << 53 then small = small + 1 end
+    end
+    assert.is_true(negative > 400 and negative < 600 and small < 20)
+    assert.equal("pred[3] {true, true, true}", draw("pred[3]", 1, 1))
+  end)
+
+  it("are held by the dtype", function()
+    local function refused(...) return tostring(select(2, ccw.try(draw, ...))) end
+    assert.equal("OUT_OF_RANGE: random: 1e+06 does not fit in f16", refused("f16[1]", 0, 1e6))
+    assert.equal("OUT_OF_RANGE: random: -1 does not fit in f8e8m0fnu", refused("f8e8m0fnu[1]", -1, 1))
+    assert.equal("OUT_OF_RANGE: 2 does not fit in u1", refused("pred[1]", 0, 2))
+    assert.equal("INVALID_ARGUMENT: 0.5 is not an integer, as needed for s32", refused("s32[1]", 0.5, 2))
+    assert.equal("INVALID_ARGUMENT: random: no numbers from 3 to 2", refused("u64[1]", 3, 2))
+    assert.equal("INVALID_ARGUMENT: random: no numbers from -1e+308 to 1e+308", refused("f64[1]", -1e308, 1e308))
+  end)
+end)
+
+describe("CC-7 a buffer", function()
+  it("has a mean where the sum is more than the dtype holds", function()
+    assert.equal(1e308, ccw.f64({ 1e308, 1e308 }):summary().mean)
+  end)
+
+  it("may be closed by a finalizer at any time", function()
+    for _, use in ipairs {
+      function(x) return x[1] end, function(x) return x.dims end, function(x) return x.flat end, function(x) return x.type end,
+      function(x) return x:copy() end, function(x) return x:as "f64" end, function(x) return tostring(x) end,
+      function(x) return x:reshape "f32[4]" end,
+    } do
+      for _ = 1, 3000 do
+        local x = ccw.array "f32[2,2]"
+        setmetatable({}, { __gc = function() x:close() end })
+        local ok, err = pcall(use, x)
+        assert.is_true(ok or err:find "this buffer is closed" ~= nil, err)
+      end
+    end
+    local x = ccw.array "u8[100000000]"
+    setmetatable({}, { __gc = function() x:close() end })
+    local ok, err = pcall(x.copy, x) -- which wants memory, for which the collector is asked
+    assert.is_true(ok or err:find "this buffer is closed" ~= nil, tostring(err))
+  end)
+
+  it("is made of tables that end", function()
+    local loop = {}
+    loop[1] = loop
+    refuses("bad argument #1 to 'f32' (more than 32 tables in each other)", ccw.f32, loop)
+  end)
+
+  it("that is empty is printed, however large its other dims are", function()
+    assert.equal("f32[100000000,0] {{}, {}, {}, ..., {}, {}, {}}", (tostring(ccw.array "f32[100000000,0]"):gsub("\n.*", "")))
+    assert.equal("f32[0] {}", tostring(ccw.array("f32[9223372036854775807,0]")[1]))
+    local dims = "[0,9223372036854775807,9223372036854775807]"
+    assert.equal("f32" .. dims .. " {}", tostring(ccw.iota("f32" .. dims, 0)))
   end)
 end)

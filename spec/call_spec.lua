@@ -336,7 +336,7 @@ describe("CC-27 memory that is shared", function()
       tostring(failure(kernels.add_mod, { rows[2], rows[3] }, "f32[2]")))
     assert.same({ 0, 1 }, failure(kernels.add_mod, { rows[2], rows[3] }, "f32[2]").operands)
     assert.equal("f32[2] {0, 0}", tostring(ccw.call(kernels.add_mod, { rows[2]:copy(), rows[1] }, "f32[2]")))
-    assert.equal("INVALID_ARGUMENT: copy: arg 0: a view that starts inside a byte; pass its copy()",
+    assert.equal("INVALID_ARGUMENT: copy: arg 0: a view that shares a byte with its neighbours; pass its copy()",
       tostring(failure(plain.copy, { ccw.array "s4[2,3]" [2] }, "s4[3]")))
   end)
 
@@ -540,5 +540,35 @@ describe("ccw.call", function()
       { execute = plain.nothing, intialize = plain.nothing }, {}, "()")
     assert.equal("INVALID_ARGUMENT: bundle: a handler needs an execute function",
       tostring(failure({ instantiate = plain.nothing }, {}, "()")))
+  end)
+end)
+
+describe("CC-1 a call", function()
+  it("may be closed by a finalizer while it fails", function()
+    local fail = plain.fail_with
+    for _ = 1, 3000 do
+      local call = ccw.prepare(fail, {}, "()", { code = ccw.s32(3), message = "x" })
+      setmetatable({}, { __gc = function() call:close() end })
+      local ok, err = pcall(call)
+      assert.is_false(ok)
+      assert.is_true(type(err) == "string" and err:find "this call is closed" ~= nil or err.handler == "fail_with")
+    end
+  end)
+
+  it("may lose its operands to a finalizer while it is prepared", function()
+    local scale, attributes = kernels.scale, { s = ccw.f32(1) }
+    for _ = 1, 3000 do
+      local x, y = ccw.f32 { 1 }, ccw.f32 { 1 }
+      setmetatable({}, { __gc = function() x:close() y:close() end })
+      local ok, err = pcall(ccw.prepare, scale, { x }, y, attributes, { aliases = { [0] = 0 } })
+      assert.is_true(ok or type(err) == "table" or err:find "closed" ~= nil, tostring(err))
+    end
+  end)
+
+  it("takes lists that end", function()
+    local loop = {}
+    loop[1] = loop
+    refuses("bad argument #2 to 'call' (args: more than 32 lists in each other)", ccw.call, plain.copy, loop, "f32[1]")
+    refuses("bad argument #3 to 'call' (results: more than 32 lists in each other)", ccw.call, plain.copy, {}, loop)
   end)
 end)

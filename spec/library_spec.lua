@@ -100,9 +100,17 @@ describe("ccw.load", function()
     assert.equal("scale", ccw.load(path).scale.name)
   end)
 
+  it("refuses a path that is longer than a path can be", function()
+    assert.equal("INVALID_ARGUMENT: a library's path may have 4095 bytes, this has 20000000",
+      tostring(failure(ccw.load, ("x"):rep(20000000))))
+  end)
+
   it("survives files that are cut or damaged", function()
     local file <close> = assert(io.open(support.kernels, "rb"))
     local bytes = file:read "a"
+    local zeros = support.write("zeros.so", bytes:sub(1, 4096) .. ("\0"):rep(#bytes - 4096)) -- as of a download that stopped
+    assert.equal(("INVALID_ARGUMENT: %s: a damaged shared library, without a table of symbols"):format(zeros),
+      tostring(failure(ccw.load, zeros)))
     for _, length in ipairs { 4, 16, 52, 63, 64, 100, 1000, 4096, #bytes // 2 } do
       local path = support.write("cut.so", bytes:sub(1, length))
       local value, err = ccw.try(ccw.load, path) -- what is cut behind all segments is a library still
@@ -140,6 +148,8 @@ describe("a library", function()
     assert.equal(("NOT_FOUND: %s: exports no 'zzz'"):format(path), tostring(failure(function() return lib.zzz end)))
     assert.equal(("INVALID_ARGUMENT: %s: 'some_data' is data, not a function"):format(path),
       tostring(failure(lib.handler, lib, "some_data")))
+    assert.equal(("INVALID_ARGUMENT: %s: 'some_label' is data, not a function"):format(path),
+      tostring(failure(lib.handler, lib, "some_label"))) -- a symbol that does not say what it is
     assert.equal(("NOT_FOUND: %s: links to, but does not hold, 'malloc'"):format(path),
       tostring(failure(lib.handler, lib, "malloc")))
   end)
@@ -182,6 +192,40 @@ describe("ccw inspect", function()
     output, good = inspect "nowhere.so"
     assert.is_false(good)
     assert.equal("ccw: NOT_FOUND: nowhere.so: no such file, and no library of that name\n", output)
+  end)
+
+  it("takes regular files only", function()
+    local fifo = support.temporary() .. "/other_fifo.so"
+    support.sh(("mkfifo '%s'"):format(fifo))
+    assert.equal(("ccw: INVALID_ARGUMENT: %s: no regular file, not a library\n"):format(fifo), (inspect(("'%s'"):format(fifo))))
+  end)
+
+  it("neither waits for a library that closes the output, nor for processes that one leaves behind", function()
+    local function build(name, text)
+      local path, source = ("%s/lib%s.so"):format(support.temporary(), name), support.write(name .. ".c", text)
+      local output, good = support.sh(("gcc -shared -fPIC -w -I'%s/core/include' -o '%s' '%s'"):format(support.root, path, source))
+      assert.is_true(good, output)
+      return path
+    end
+    local closer = build("closer", [[
+      #include <unistd.h>
+      __attribute__((constructor)) static void start(void) { close(1); close(2); for (;;) pause(); }
+      void *h(void *frame) { return 0; }
+    ]])
+    local lines, good = require "ccw.inspect".inspect(support.program, closer, { "h" }, 0.5)
+    assert.is_false(good)
+    assert.same({ "h: error: asking ended it: it did not answer in time" }, lines)
+
+    local leaver = build("leaver", ([[
+      #include <unistd.h>
+      #include "%s/kernels/plain.h"
+      __attribute__((constructor)) static void start(void) { if (fork() == 0) for (;;) { sleep(60); _exit(0); } }
+      EXPORT XLA_FFI_Error *h(XLA_FFI_CallFrame *frame);
+      XLA_FFI_Error *h(XLA_FFI_CallFrame *frame) { answer_metadata(frame); return 0; }
+    ]]):format(support.sh(("realpath '%s'"):format(support.root)):gsub("\n", "")))
+    lines, good = require "ccw.inspect".inspect(support.program, leaver, { "h" }, 30)
+    assert.is_true(good, lines[1])
+    assert.matches("^h %(FFI ", lines[1])
   end)
 
   it("goes on when a handler dies or hangs while it is asked", function()

@@ -111,3 +111,64 @@ describe("without memory", function()
     assert.equal("RESOURCE_EXHAUSTED: no memory for 1152921504606846975 bytes", tostring(err))
   end)
 end)
+
+describe("without memory for Lua", function()
+  it("nothing of core's is left behind", function()
+    local script = support.write("limited.lua", [==[
+      local ccw, core = require "ccw", require "ccw.core"
+      local kernels, plain = ccw.load(KERNELS), ccw.load(PLAIN)
+      local x, attributes, tuple = ccw.f32 { 1, 2 }, ccw.attrs { x = 1, y = "abc" }, ccw.type "(f32[2], f32[3])"
+      local fail, scale = plain.fail_with, kernels.scale
+      local failing = ccw.prepare(fail, {}, "()", { code = ccw.s32(5), message = "x" })
+      local call = ccw.prepare(scale, { x }, "f32[2]", { s = ccw.f32(1) })
+      local code, many = { code = ccw.s32(5), message = "hello" }, {}
+      for i = 1, 20 do many[i] = x end
+      local tests = {
+        function() return tostring(attributes) end, function() return tostring(tuple) end, function() return call:explain() end,
+        function() return failing() end, function() return ccw.call(fail, {}, "()", code) end,
+        function() return ccw.call(scale, { x }, "f32[2]", { s = ccw.f32(1) }) end, function() return ccw.type "zz" end,
+        function() return ccw.attrs { a = 1, b = { 2, 3 }, c = { d = "x" } } end, function() return kernels:names() end,
+        function() return ccw.s8(1000) end, function() x[1] = "x" end,
+        function() return ccw.s8 { 1000 } end, function() return ccw.find "nowhere" end, ccw.registered,
+        function() return ccw.call(scale, many, "f32[2]", code) end, function() return core.quote "abc\0" end,
+        function() return kernels.nowhere end, function() return ccw.load "/nowhere" end,
+        function() return core.run({ "/bin/echo", "x" }, 30) end, function() return x[1] + #x:copy() end,
+      }
+      for number, test in ipairs(tests) do
+        local function settle()
+          pcall(ccw.type, "what waits to be handed over is given back by the next failure")
+          collectgarbage() collectgarbage()
+          return core.memory().blocks
+        end
+        pcall(test) pcall(test)
+        local before, failures = settle(), 0
+        for n = 0, 300 do
+          collectgarbage "stop"
+          limit(n)
+          local ok, err = pcall(test)
+          limit()
+          collectgarbage "restart"
+          if not ok and err == "not enough memory" then failures = failures + 1 end
+          err = nil -- which may be a result
+          local after = settle()
+          if after ~= before then print(("test %d, limit %d: %d blocks are left"):format(number, n, after - before)) end
+          before = after
+        end
+        if failures == 0 then print(("test %d never failed"):format(number)) end
+      end
+    ]==])
+    local start = support.write("start.lua", ("KERNELS, PLAIN = %q, %q\ndofile %q\n"):format(support.kernels,
+      support.library "plain", script))
+    local output, good = support.sh(("'%s/spec/limited_lua' '%s'"):format(support.build, start))
+    assert.equal("", output)
+    assert.is_true(good)
+  end)
+end)
+
+describe("what C is promised", function()
+  it("is kept", function()
+    local output, good = support.sh(("'%s/spec/c_api' '%s'"):format(support.build, support.kernels))
+    assert.equal("0 broken\n", output)
+    assert.is_true(good)
+  end)
+end)

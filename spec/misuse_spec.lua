@@ -50,6 +50,7 @@ local function functions()
     { "summary", x.summary, x },
     { "check", x.check, x },
     { "index", getmetatable(x).__index, x, 1 },
+    { "index by name", getmetatable(x).__index, x, "fill" },
     { "newindex", getmetatable(x).__newindex, x, 1, 1 },
     { "len", getmetatable(x).__len, x },
     { "tostring", tostring, x },

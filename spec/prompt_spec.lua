@@ -66,7 +66,37 @@ describe("the prompt", function()
 
   it("goes on when showing a value fails", function()
     assert.equal("error: prompt:1: no text", answer "setmetatable({}, {__tostring = function() error 'no text' end})")
+    assert.equal("error: prompt:1: no text", answer(
+      "local x = setmetatable({}, {__tostring = function() error 'no text' end})", "?x"))
+    assert.equal("error: 1", answer "setmetatable({a = 1}, {__index = function(_, name) error(name) end})")
+    assert.equal("{}", answer "setmetatable({}, {__metatable = true})")
+    assert.equal("NOT_FOUND: nil", answer("local e = select(2, ccw.try(ccw.load, 'nowhere'))", "e.message = nil", "e"))
     assert.equal("closed library", answer("local lib = ccw.load '" .. support.kernels .. "'", "lib:close()", "lib"))
+  end)
+
+  it("goes on when the user's globals have the names of Lua's own", function()
+    local code = [[
+      type, print, next, pairs, table, string, error, pcall = "f32[2]", 1, 2, 3, {}, {}, 4, 5
+      local list = {a = 1}
+      list
+      nothing
+      ccw.f32{1, 2}
+      ccw.f32{1, {}}
+      ?buffer:fill
+      _G = nil
+      ccw.load "nowhere"
+    ]]
+    local output = support.sh(("printf '%%s' '%s' | '%s'"):format(code:gsub("'", "'\\''"), support.program))
+    assert.equal("{a = 1}\nerror: prompt:1: 'nothing' was never set\nf32[2] {1, 2}\n" ..
+      "error: prompt:1: bad argument #1 to 'f32' ([2]: expected number, got table)\n" ..
+      "buffer:fill(number) -> buffer.\nEvery element becomes the number.\n" ..
+      "error: NOT_FOUND: nowhere: no such file, and no library of that name\n", output)
+  end)
+
+  it("takes what leaves no place for its own words", function()
+    assert.equal("", answer "local a = 1 goto done local b = 2 ::done::")
+    assert.equal("", answer "local _ENV = {}")
+    assert.equal("3", answer "1 + 2")
   end)
 
   it("takes statements that look like expressions, and comments", function()
@@ -213,5 +243,13 @@ describe("the prompt at a terminal", function()
     start()
     type_in("C-p") -- the history of the run before
     wait_for "6 * 8"
+    type_in("C-c", "C-d")
+
+    local file <close> = assert(io.open(state .. "/ccw/history", "ab"))
+    file:write("\\q\0", ("\xff"):rep(1000), "\n") -- what libedit cannot read
+    file:close()
+    start()
+    type_in("-l '6 * 9'", "Enter")
+    wait_for "54"
   end)
 end)

@@ -109,6 +109,24 @@ def says_nothing():
 def takes_one(x):
     "takes_one(x: int) -> capsule"
     called.append("takes_one")
+def ends():
+    "Ends the process."
+    import os
+    os._exit(1)
+def leaves():
+    "leaves() -> capsule"
+    raise SystemExit(1)
+class Mute(Exception):
+    def __str__(self): raise ValueError("not even this")
+def mute():
+    "mute() -> capsule"
+    raise Mute()
+class Odd:
+    def __call__(self): return direct
+    @property
+    def __nb_signature__(self): raise Mute()
+odd = Odd()
+two_lines = {"a\nb": new(address("copy"), None, None)}
 def fails():
     "fails() -> capsule"
     raise RuntimeError("no")
@@ -128,10 +146,30 @@ def fails():
     assert.matches("'wrong_name' is no handler: its capsule is named otherwise than a handler's", err.message, 1, true)
     _, err = ccw.try(lib.handler, lib, "not_code")
     assert.matches("'not_code' is no handler: its capsule does not point to code", err.message, 1, true)
-    _, err = ccw.try(lib.handler, lib, "takes_one")
-    assert.matches("TypeError", err.message, 1, true)
+    for name, says in pairs { takes_one = "takes_one(x: int) -> capsule", ends = "Ends the process." } do
+      _, err = ccw.try(lib.handler, lib, name)
+      assert.matches(("'%s': TypeError: a function that does not say that it takes nothing and gives a handler, as in " ..
+        "\"%s() -> capsule\"; it says '%s'"):format(name, name, says), err.message, 1, true)
+    end
+    for name, says in pairs { leaves = "SystemExit: 1", mute = "Mute", odd = "Mute" } do
+      _, err = ccw.try(lib.handler, lib, name)
+      assert.matches(("'%s': %s$"):format(name, says), err.message)
+    end
     _, err = ccw.try(lib.handler, lib, "fails")
     assert.matches("RuntimeError: no", err.message, 1, true)
+  end)
+
+  it("needs the modules of Python where PYTHONHOME says", function()
+    assert.equal("UNAVAILABLE: PYTHONHOME is /nowhere, where there are no modules of Python 3.11\ngoing on\n",
+      (run("PYTHONHOME=/nowhere", 'print(select(2, ccw.try(ccw.load, "python:json"))) print "going on"')
+        :gsub("3%.%d+", "3.11")))
+  end)
+
+  it("is sought in folders whose names are no text", function()
+    support.sh(("mkdir -p '%s/\xff' && echo > '%s/\xff/ccw_odd_folder.py'"):format(support.temporary(), support.temporary()))
+    local lib = ccw.load("python:ccw_odd_folder", { path = support.temporary() .. "/\xff" })
+    assert.matches("/\\udcff/ccw_odd_folder.py: no handlers", tostring(lib), 1, true)
+    support.refuses("bad argument #2 to 'load' (path[1]: the folder holds a NUL)", ccw.load, "python:x", { path = "/a\0b" })
   end)
 
   it("needs a libpython, and says so where the one that was named is none", function()

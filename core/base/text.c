@@ -122,7 +122,8 @@ void ccw_text_add_caret(ccw_text *text, const char *source, size_t length, size_
 
 int ccw_compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-  int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+  size_t shorter = a_length < b_length ? a_length : b_length;
+  int order = shorter > 0 ? memcmp(a, b, shorter) : 0; /* of no bytes the address may be NULL */
   return order ? order : (a_length > b_length) - (a_length < b_length);
 }
 

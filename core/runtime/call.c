@@ -49,7 +49,8 @@ static void check_memory(ccw_text *problems, const char *family, ccw_buffer *con
     if (ccw_buffer_shape(buffers[i])->dtype == XLA_FFI_DataType_TOKEN) continue;
     void *data = ccw_buffer_data(buffers[i]);
     if (!data)
-      COMPLAIN(problems, "%s %lld: a view that starts inside a byte; pass its copy()", family, (long long)i);
+      COMPLAIN(
+          problems, "%s %lld: a view that shares a byte with its neighbours; pass its copy()", family, (long long)i);
     else if ((uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
       COMPLAIN(problems, "%s %lld: a view that starts %d bytes past a multiple of %d; pass its copy()", family,
           (long long)i, (int)((uintptr_t)data % CCW_BUFFER_ALIGNMENT), CCW_BUFFER_ALIGNMENT);

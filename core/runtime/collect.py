@@ -3,7 +3,8 @@
 # Reads `module` (a name, or the path of a .so), `path` (folders to search first), `environment` (the site-packages of a
 # virtual environment, searched before Python's own) and `last` (a folder to search last). Leaves `file`, `handlers`, a list
 # of (name, stage, capsule), and `error`, with `missing` when it is the module itself that is not there. named(name) adds
-# what the module has under one more name. It calls no handler.
+# what the module has under one more name. Of the module's functions it calls those alone that take nothing and say that
+# they give handlers, or, by name, that say nothing.
 import importlib
 import importlib.util
 import os
@@ -20,9 +21,15 @@ GIVES_HANDLERS = re.compile(
 file, handlers, error, missing = "", [], "", ""
 
 
-def text(e):
-    words = type(e).__name__ + ": " + str(e)
+def printable(words):
     return words.encode("utf-8", "backslashreplace").decode()
+
+
+def text(e):
+    try:
+        return printable(type(e).__name__ + ": " + str(e))
+    except BaseException:
+        return printable(type(e).__name__)
 
 
 def is_capsule(x):
@@ -35,6 +42,8 @@ def is_bundle(x):
 
 def find(path, x):
     """Adds (path, stage, capsule) to `found`; the path is the tuple of names that led there."""
+    if "\n" in path[-1]:
+        return  # no name that could be listed
     if is_capsule(x):
         found.append((path, "execute", x))
     elif is_bundle(x):
@@ -64,9 +73,10 @@ def is_function(x):
 
 
 def signature(f):
+    """The first line of what a function says of itself; "" where it says nothing."""
     nanobind = getattr(f, "__nb_signature__", None)
-    text = nanobind[0][0] if nanobind and len(nanobind) == 1 else getattr(f, "__doc__", None)
-    return text.strip().split("\n")[0] if isinstance(text, str) else ""
+    words = nanobind[0][0] if nanobind and len(nanobind) == 1 else getattr(f, "__doc__", None)
+    return words.strip().split("\n")[0] if isinstance(words, str) else ""
 
 
 def load(name):
@@ -87,19 +97,21 @@ def load(name):
 
 def collect():
     for name in dir(loaded):
-        x = None if name.startswith("__") else getattr(loaded, name, None)
-        if is_function(x) and GIVES_HANDLERS.match(signature(x)):
-            try:
-                x = x()
-            except Exception:
-                continue  # asked for by name, it will say why
-        find((name,), x)
+        try:
+            x = None if name.startswith("__") else getattr(loaded, name, None)
+            find((name,), x() if is_function(x) and GIVES_HANDLERS.match(signature(x)) else x)
+        except BaseException:
+            pass  # asked for by name, it will say why
     name_all()
 
 
 def named(name):
     x = getattr(loaded, name, None)
     if is_function(x):
+        says = signature(x)
+        if says and not GIVES_HANDLERS.match(says):
+            raise TypeError("a function that does not say that it takes nothing and gives a handler, as in \"" +
+                            name + "() -> capsule\"; it says " + repr(says))
         x = x()
     if is_capsule(x) or is_bundle(x):
         find((name,), x)
@@ -123,7 +135,7 @@ found = []
 search_in()
 try:
     loaded = load(module)
-    file = getattr(loaded, "__file__", None) or module
+    file = printable(getattr(loaded, "__file__", None) or module)
     collect()
 except BaseException as e:  # SystemExit too: a module may not end this process
     error = text(e)

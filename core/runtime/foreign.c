@@ -1,5 +1,10 @@
 #include "runtime/foreign.h"
 
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+
 #ifdef CCW_HAS_BARRIER
 XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame); /* barrier.cc */
 #else
@@ -27,4 +32,40 @@ const char *ccw_call_running(const char **out_doing)
 {
   *out_doing = running.doing;
   return running.name;
+}
+
+/* For dl_iterate_phdr: 1 where the object has the address in code, -1 where it has it elsewhere, 0 to go on. */
+static int holds_code(struct dl_phdr_info *object, size_t size, void *context)
+{
+  (void)size;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+    uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type == PT_LOAD && (uintptr_t)context - start < segment->p_memsz)
+      return segment->p_flags & PF_X ? 1 : -1;
+  }
+  return 0;
+}
+
+/* The same of memory that no library has, where code was perhaps made at run time. */
+static bool is_mapped_code(uintptr_t address)
+{
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (!maps) return true; /* nothing to say against it */
+  bool found = false;
+  char line[PATH_MAX + 128];
+  while (!found && fgets(line, sizeof line, maps)) {
+    uintptr_t start, end;
+    char flags[8];
+    found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &start, &end, flags) == 3 && flags[2] == 'x' &&
+            address >= start && address < end;
+  }
+  fclose(maps);
+  return found;
+}
+
+bool ccw_is_code(void *address)
+{
+  int found = dl_iterate_phdr(holds_code, address);
+  return found == 0 ? is_mapped_code((uintptr_t)address) : found > 0;
 }

@@ -10,4 +10,7 @@
 XLA_FFI_Error *ccw_foreign_call(
     XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame, const char *name, const char *doing);
 
+/* Whether the address lies in memory that may be executed. */
+bool ccw_is_code(void *address);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "runtime/foreign.h"
 #include "runtime/python.h"
 #include "runtime/symbols.h"
 
@@ -269,6 +270,8 @@ static ccw_status open_short_name(const char *name, ccw_library *library)
 ccw_status ccw_library_open(const char *path, ccw_library **out_library)
 {
   if (!*path) return ccw_not_found("a library's path is empty");
+  if (strlen(path) >= PATH_MAX) /* too much for the stack of the dynamic linker, too */
+    return ccw_invalid("a library's path may have %d bytes, this has %zu", PATH_MAX - 1, strlen(path));
   ccw_library *library;
   CCW_TRY(new_library(path, &library));
   pthread_once(&lock_once, prepare_loading);
@@ -327,6 +330,7 @@ static ccw_status find_function(const ccw_library *library, const char *name, XL
   void *handle = library->image->handle, *address = dlsym(handle, name);
   if (!address) return no_such_handler(library, name, "exports no");
   Dl_info about;
+  bool is_code = ccw_is_code(address);
   const ElfW(Sym) *symbol = NULL;
   struct link_map *map, *its_map = NULL;
   if (dladdr1(address, &about, (void **)&its_map, RTLD_DL_LINKMAP) && its_map &&
@@ -334,9 +338,9 @@ static ccw_status find_function(const ccw_library *library, const char *name, XL
     return no_such_handler(library, name, "links to, but does not hold,");
   if (dladdr1(address, &about, (void **)&symbol, RTLD_DL_SYMENT) && symbol) {
     int type = ELF64_ST_TYPE(symbol->st_info);
-    if (type == STT_OBJECT || type == STT_TLS)
-      return ccw_invalid("%s: '%s' is data, not a function", ccw_library_path(library), name);
+    is_code = is_code && type != STT_OBJECT && type != STT_TLS;
   }
+  if (!is_code) return ccw_invalid("%s: '%s' is data, not a function", ccw_library_path(library), name);
   memcpy(out_function, &address, sizeof address); /* ISO C has no conversion from void * to a function */
   return ccw_ok();
 }

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "runtime/foreign.h"
 #include "collect.h" /* made of collect.py by the build */
 
 /* ---- libpython ----------------------------------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ typedef struct _object PyObject; /* Python's own name for it */
   X(ssize_t, PyList_Size, (PyObject *))                                \
   X(PyObject *, PyList_GetItem, (PyObject *, ssize_t))                 \
   X(PyObject *, PyTuple_GetItem, (PyObject *, ssize_t))                \
-  X(PyObject *, PyUnicode_FromString, (const char *))                  \
+  X(PyObject *, PyUnicode_DecodeFSDefault, (const char *))             \
   X(const char *, PyUnicode_AsUTF8AndSize, (PyObject *, ssize_t *))    \
   X(const char *, PyCapsule_GetName, (PyObject *))                     \
   X(void *, PyCapsule_GetPointer, (PyObject *, const char *))          \
@@ -133,6 +134,22 @@ static void name_interpreter(void *library)
   }
 }
 
+/* Python ends the process when it does not find its own modules where PYTHONHOME, "prefix" or "prefix:exec_prefix", says. */
+static ccw_status check_home(void)
+{
+  const char *home = getenv("PYTHONHOME");
+  char path[PATH_MAX];
+  int minor = 0;
+  if (!home || !*home || sscanf(py.Py_GetVersion(), "3.%d", &minor) != 1) return ccw_ok();
+  int length = (int)strcspn(home, ":");
+  static const char *const folders[] = {"lib", "lib64"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
+    snprintf(path, sizeof path, "%.*s/%s/python3.%d/os.py", length, home, folders[i], minor);
+    if (access(path, R_OK) == 0) return ccw_ok();
+  }
+  return ccw_unavailable("PYTHONHOME is %.*s, where there are no modules of Python 3.%d", length, home, minor);
+}
+
 /* Callers hold the lock. */
 static ccw_status start_python(void)
 {
@@ -147,6 +164,7 @@ static ccw_status start_python(void)
                            "libpython3.11), or name its file in CCW_LIBPYTHON");
   CCW_TRY(load_symbols(library));
   if (!py.Py_IsInitialized()) {
+    CCW_TRY(check_home());
     name_interpreter(library);
     py.Py_InitializeEx(0); /* 0: signals stay ours */
     py.PyEval_SaveThread();
@@ -192,7 +210,7 @@ static const char *text_of(const ccw_python *module, const char *name)
 
 static bool set_text(ccw_python *module, const char *name, const char *text)
 {
-  PyObject *object = py.PyUnicode_FromString(text);
+  PyObject *object = py.PyUnicode_DecodeFSDefault(text);
   if (!object) {
     py.PyErr_Clear();
     return false;
@@ -213,23 +231,6 @@ static ccw_status run_code(ccw_python *module, const char *code)
   return result ? ccw_ok() : ccw_internal("Python could not run ccw's own code");
 }
 
-/* An address in memory that may be executed. */
-static bool is_executable(const void *address)
-{
-  FILE *maps = fopen("/proc/self/maps", "re");
-  if (!maps) return true; /* nothing to say against it */
-  bool found = false;
-  char line[PATH_MAX + 128];
-  while (!found && fgets(line, sizeof line, maps)) {
-    unsigned long start, end;
-    char flags[8];
-    found = sscanf(line, "%lx-%lx %7s", &start, &end, flags) == 3 && flags[2] == 'x' && (uintptr_t)address >= start &&
-            (uintptr_t)address < end;
-  }
-  fclose(maps);
-  return found;
-}
-
 static target read_capsule(const char *name, const char *stage, PyObject *capsule)
 {
   target t = {.name = name, .stage = stage};
@@ -240,7 +241,7 @@ static target read_capsule(const char *name, const char *stage, PyObject *capsul
   }
   void *pointer = py.PyCapsule_GetPointer(capsule, capsule_name);
   py.PyErr_Clear();
-  if (is_executable(pointer))
+  if (ccw_is_code(pointer))
     memcpy(&t.function, &pointer, sizeof pointer);
   else
     t.fault = "its capsule does not point to code";
@@ -280,7 +281,7 @@ static bool add_folder(PyObject *list, const char *folder, size_t length)
   if (length == 0 || length >= sizeof path) return true;
   memcpy(path, folder, length);
   path[length] = '\0';
-  PyObject *object = py.PyUnicode_FromString(path);
+  PyObject *object = py.PyUnicode_DecodeFSDefault(path);
   if (!object) return false;
   int failed = py.PyList_Append(list, object);
   py.Py_DecRef(object);

@@ -91,7 +91,7 @@ static ccw_status insert(size_t at, const char *name, size_t length, const char 
   }
   registration r = {.name = ccw_allocate(length + 1), .name_length = length, .handler = handler};
   if (!r.name) return ccw_no_memory(length + 1);
-  memcpy(r.name, name, length);
+  if (length > 0) memcpy(r.name, name, length);
   r.name[length] = '\0';
   strcpy(r.platform, platform);
   memmove(&registrations[at + 1], &registrations[at], (count - at) * sizeof r);

@@ -53,6 +53,23 @@ static bool is_whole(Elf *elf, uint64_t size)
   return true;
 }
 
+/* The dynamic linker takes for granted that a library tells where its names and symbols are, and dies where it does not:
+ * where a download left zeros, say. */
+static bool has_symbols(Elf *elf)
+{
+  GElf_Phdr segment = {.p_type = PT_NULL};
+  for (int n = 0; segment.p_type != PT_DYNAMIC; ++n)
+    if (!gelf_getphdr(elf, n, &segment)) return false;
+  Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz, ELF_T_DYN);
+  bool strings = false, symbols = false;
+  GElf_Dyn entry;
+  for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; ++i) {
+    strings = strings || entry.d_tag == DT_STRTAB;
+    symbols = symbols || entry.d_tag == DT_SYMTAB;
+  }
+  return strings && symbols;
+}
+
 static ccw_status visit_elf(Elf *elf, uint64_t size, const char *path, ccw_name_visitor *visit, void *context)
 {
   GElf_Ehdr file;
@@ -62,6 +79,7 @@ static ccw_status visit_elf(Elf *elf, uint64_t size, const char *path, ccw_name_
   if (file.e_machine != MACHINE || gelf_getclass(elf) != ELFCLASS64)
     return ccw_invalid("%s: a shared library for another machine (ELF machine %d)", path, file.e_machine);
   if (!is_whole(elf, size)) return ccw_invalid("%s: a shared library that was cut short", path);
+  if (!has_symbols(elf)) return ccw_invalid("%s: a damaged shared library, without a table of symbols", path);
   for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&

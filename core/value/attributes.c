@@ -99,7 +99,7 @@ static ccw_status add_entry(ccw_attributes_builder *builder, XLA_FFI_AttrType ty
   entry *e = ccw_allocate(size);
   if (!e) return ccw_no_memory(size);
   char *name_copy = (char *)e + value_at + bytes;
-  memcpy(name_copy, name, name_length);
+  if (name_length > 0) memcpy(name_copy, name, name_length);
   *e = (entry){.size = size, .type = type, .name = {name_copy, name_length}};
   attributes->entries[attributes->abi.size++] = e;
   *out_entry = e;

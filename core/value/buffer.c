@@ -23,7 +23,8 @@ typedef struct storage {
 struct ccw_buffer {
   ccw_count count;
   ccw_shape shape;
-  int64_t first; /* element of the storage at which the buffer starts */
+  int64_t first;          /* element of the storage at which the buffer starts */
+  bool ends_in_neighbour; /* packed elements: its last byte holds elements behind it, too */
   storage *storage;
 };
 
@@ -111,7 +112,11 @@ ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t f
     return ccw_out_of_range("view: %lld elements from %lld on do not lie within %lld", (long long)shape->count,
         (long long)first, (long long)buffer->shape.count);
   ccw_count_up(&buffer->storage->count);
-  return new_buffer(shape, buffer->first + first, buffer->storage, out_view);
+  CCW_TRY(new_buffer(shape, buffer->first + first, buffer->storage, out_view));
+  int64_t end = first + shape->count;
+  (*out_view)->ends_in_neighbour = (buffer->first + end) * ccw_dtype_bits(shape->dtype) % 8 != 0 &&
+                                   (end < buffer->shape.count || buffer->ends_in_neighbour);
+  return ccw_ok();
 }
 
 ccw_status ccw_buffer_reshape(ccw_buffer *buffer, const ccw_shape *shape, ccw_buffer **out_view)
@@ -143,7 +148,7 @@ const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer) { return &buffer->sh
 void *ccw_buffer_data(const ccw_buffer *buffer)
 {
   int64_t bits = buffer->first * ccw_dtype_bits(buffer->shape.dtype);
-  if (buffer->shape.dtype == XLA_FFI_DataType_TOKEN || bits % 8 != 0) return NULL;
+  if (buffer->shape.dtype == XLA_FFI_DataType_TOKEN || bits % 8 != 0 || buffer->ends_in_neighbour) return NULL;
   return (char *)buffer->storage->memory + bits / 8;
 }
 
@@ -222,32 +227,76 @@ static uint64_t mix(uint64_t x)
   return x ^ x >> 31;
 }
 
-ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, double low, double high)
+static ccw_status no_numbers(ccw_scalar low, ccw_scalar high)
+{
+  ccw_text text = {0};
+  ccw_text_add(&text, "random: no numbers from ");
+  ccw_scalar_print(low, &text);
+  ccw_text_add(&text, " to ");
+  ccw_scalar_print(high, &text);
+  return ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &text);
+}
+
+/* A bound as a double, where the float or complex dtype has a finite number for it. */
+static ccw_status to_bound(ccw_scalar bound, ccw_dtype dtype, double *out_bound)
+{
+  ccw_scalar wide, narrow;
+  CCW_TRY(ccw_scalar_convert(bound, XLA_FFI_DataType_F64, &wide));
+  CCW_TRY(ccw_scalar_convert(wide, dtype, &narrow));
+  if (!isfinite(ccw_dtype_class(dtype) == CCW_CLASS_COMPLEX ? narrow.as.c[0] : narrow.as.f))
+    return ccw_out_of_range("random: %g does not fit in %s", wide.as.f, ccw_dtype_name(dtype));
+  *out_bound = wide.as.f;
+  return ccw_ok();
+}
+
+static ccw_status random_floats(ccw_buffer *buffer, uint64_t seed, ccw_scalar low, ccw_scalar high)
 {
   ccw_dtype dtype = buffer->shape.dtype;
-  ccw_class class = ccw_dtype_class(dtype);
-  bool is_float = class == CCW_CLASS_FLOAT || class == CCW_CLASS_COMPLEX;
-  if (!(low <= high) || !isfinite(high - low)) return ccw_invalid("random: no numbers from %g to %g", low, high);
-  ccw_scalar scalar = {.dtype = XLA_FFI_DataType_F64}, converted;
-  for (int end = 0; end < 2; ++end) { /* bounds that the dtype does not hold are an error before the first element */
-    scalar.as.f = end ? high : low;
-    CCW_TRY(ccw_scalar_convert(scalar, dtype, &converted));
-  }
+  double from, to;
+  CCW_TRY(to_bound(low, dtype, &from));
+  CCW_TRY(to_bound(high, dtype, &to));
+  if (!(from <= to) || !isfinite(to - from)) return no_numbers(low, high);
   for (int64_t i = 0; i < buffer->shape.count; ++i) {
-    uint64_t bits = mix(seed ^ mix((uint64_t)i));
-    double unit = (double)(bits >> 11) * 0x1p-53;
-    if (class == CCW_CLASS_COMPLEX) {
-      ccw_scalar pair = {.dtype = XLA_FFI_DataType_C128};
-      pair.as.c[0] = low + unit * (high - low);
-      pair.as.c[1] = low + (double)(mix(bits) >> 11) * 0x1p-53 * (high - low);
-      CCW_TRY(ccw_scalar_convert(pair, dtype, &converted));
-    } else {
-      scalar.as.f = is_float ? low + unit * (high - low) : fmin(low + floor(unit * (high - low + 1)), high);
-      CCW_TRY(ccw_scalar_convert(scalar, dtype, &converted));
-    }
+    uint64_t bits = mix(seed ^ mix((uint64_t)i)); /* 53 of them make a number from 0 up to 1 */
+    double re = from + (double)(bits >> 11) * 0x1p-53 * (to - from);
+    double im = from + (double)(mix(bits) >> 11) * 0x1p-53 * (to - from);
+    ccw_scalar number = {.dtype = XLA_FFI_DataType_F64, .as.f = re}, converted;
+    if (ccw_dtype_class(dtype) == CCW_CLASS_COMPLEX)
+      number = (ccw_scalar){.dtype = XLA_FFI_DataType_C128, .as.c = {re, im}};
+    CCW_TRY(ccw_scalar_convert(number, dtype, &converted));
     put(buffer, i, converted);
   }
   return ccw_ok();
+}
+
+static ccw_status random_integers(ccw_buffer *buffer, uint64_t seed, ccw_scalar low, ccw_scalar high)
+{
+  __extension__ typedef unsigned __int128 wide;
+  bool pred = buffer->shape.dtype == XLA_FFI_DataType_PRED;
+  ccw_dtype dtype = pred ? XLA_FFI_DataType_U1 : buffer->shape.dtype;
+  ccw_scalar from, to;
+  CCW_TRY(ccw_scalar_convert(low, dtype, &from));
+  CCW_TRY(ccw_scalar_convert(high, dtype, &to));
+  bool is_signed = ccw_dtype_class(dtype) == CCW_CLASS_SIGNED;
+  if (is_signed ? from.as.s > to.as.s : from.as.u > to.as.u) return no_numbers(low, high);
+  wide count = (wide)(to.as.u - from.as.u) + 1;
+  for (int64_t i = 0; i < buffer->shape.count; ++i) {
+    uint64_t bits = mix(seed ^ mix((uint64_t)i));
+    ccw_scalar number = {.dtype = dtype, .as.u = from.as.u + (uint64_t)(bits * count >> 64)};
+    if (pred) number = (ccw_scalar){.dtype = XLA_FFI_DataType_PRED, .as.pred = number.as.u != 0};
+    put(buffer, i, number);
+  }
+  return ccw_ok();
+}
+
+ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, ccw_scalar low, ccw_scalar high)
+{
+  switch (ccw_dtype_class(buffer->shape.dtype)) {
+  case CCW_CLASS_FLOAT:
+  case CCW_CLASS_COMPLEX: return random_floats(buffer, seed, low, high);
+  case CCW_CLASS_TOKEN: return ccw_invalid("random: a token holds nothing");
+  default: return random_integers(buffer, seed, low, high);
+  }
 }
 
 void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_text *text)
@@ -284,6 +333,17 @@ ccw_status ccw_buffer_cast(const ccw_buffer *buffer, ccw_dtype dtype, ccw_buffer
   return ccw_ok();
 }
 
+/* Parts of bytes: the neighbours' bits stay. From the end where that is in front of what is overwritten. */
+static void copy_elements(const ccw_buffer *from, ccw_buffer *to)
+{
+  bool backward = from->storage->memory == to->storage->memory && from->first < to->first;
+  int64_t count = from->shape.count;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t k = backward ? count - 1 - i : i;
+    put(to, k, ccw_buffer_get(from, k));
+  }
+}
+
 ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to)
 {
   if (from->shape.dtype != to->shape.dtype || from->shape.count != to->shape.count) {
@@ -298,8 +358,8 @@ ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to)
   int64_t bits = ccw_dtype_bits(from->shape.dtype);
   if (source && target && from->shape.count * bits % 8 == 0)
     memmove(target, source, (size_t)from->shape.bytes);
-  else if (bits > 0) /* parts of bytes: the neighbours' bits stay */
-    for (int64_t i = 0; i < from->shape.count; ++i) put(to, i, ccw_buffer_get(from, i));
+  else if (bits > 0)
+    copy_elements(from, to);
   return ccw_ok();
 }
 
@@ -317,7 +377,7 @@ ccw_summary ccw_buffer_summarize(const ccw_buffer *buffer)
   ccw_summary summary = {.min = NAN, .max = NAN, .mean = NAN};
   ccw_class class = ccw_dtype_class(buffer->shape.dtype);
   if (class == CCW_CLASS_TOKEN) return summary;
-  double sum = 0;
+  long double sum = 0; /* of f64 the sum may pass what f64 holds */
   for (int64_t i = 0; i < buffer->shape.count; ++i) {
     ccw_scalar scalar = ccw_buffer_get(buffer, i), number;
     double x;
@@ -340,6 +400,6 @@ ccw_summary ccw_buffer_summarize(const ccw_buffer *buffer)
   if (class == CCW_CLASS_COMPLEX)
     summary.min = summary.max = NAN;
   else if (summary.numbers > 0)
-    summary.mean = sum / (double)summary.numbers;
+    summary.mean = (double)(sum / (long double)summary.numbers);
   return summary;
 }

@@ -144,6 +144,7 @@ local function dims_of(values, complex, fail)
     local length, why = list_length(values)
     if not length then fail("%s%s%s", ("[1]"):rep(depth), depth > 0 and ": " or "", why) end
     depth = depth + 1
+    if depth > core.max_rank then fail("more than %d tables in each other", core.max_rank) end
     dims[depth] = length
     values = values[1]
   end

@@ -46,7 +46,7 @@ local function convert(value, path, fail, position)
   local function complain(format, ...) fail(position, "%s" .. format, join(path), ...) end
   if kind == "buffer" then
     if not open then complain ": this buffer is closed" end
-    return value.address == 0 and value.count > 0 and value:copy() or value -- a view inside a byte has no address
+    return value.address == 0 and value.count > 0 and value:copy() or value -- a view that shares a byte has no address
   end
   if type(value) ~= "table" then
     complain(": expected a boolean, a number, a string, an array or a table, got %s", kind or type(value))

@@ -12,8 +12,10 @@ local option_types = {
   device_ordinal = "integer", strict = "boolean", api_version = "integer", schedule = "string", literal = "any",
 }
 
+local MOST_NESTED = core.max_tuple_depth --- an end, too, to a table that holds itself
+
 --- Adds the buffers of a value, a list being a tuple, to `flat`.
-local function flatten(value, flat, fail)
+local function flatten(value, flat, fail, depth)
   local kind, open = kind_of(value)
   if kind == "buffer" then
     if not open then fail(2, "arg %d: this buffer is closed", #flat) end
@@ -21,7 +23,8 @@ local function flatten(value, flat, fail)
   elseif type(value) == "table" then
     local length, why = array.list_length(value)
     if not length then fail(2, "args: %s", why) end
-    for i = 1, length do flatten(value[i], flat, fail) end
+    if depth == MOST_NESTED then fail(2, "args: more than %d lists in each other", MOST_NESTED) end
+    for i = 1, length do flatten(value[i], flat, fail, depth + 1) end
   else
     fail(2, "arg %d: expected a buffer, got %s", #flat, kind or type(value))
   end
@@ -37,7 +40,7 @@ local function flatten_operands(operands, fail)
   end
   if core.is_flat(operands) then return operands end -- as it mostly is
   local flat = {}
-  flatten(operands, flat, fail)
+  flatten(operands, flat, fail, 0)
   return flat
 end
 
@@ -53,7 +56,7 @@ local function allocate(tuple, flat)
 end
 
 --- The buffers that results go into, in the nesting in which they are given back.
-local function make_results(results, flat, fail)
+local function make_results(results, flat, fail, depth)
   local kind, open = kind_of(results)
   if kind == "buffer" then
     if not open then fail(3, "result %d: this buffer is closed", #flat) end
@@ -66,8 +69,9 @@ local function make_results(results, flat, fail)
   elseif type(results) == "table" then
     local length, why = array.list_length(results)
     if not length then fail(3, "results: %s", why) end
+    if depth == MOST_NESTED then fail(3, "results: more than %d lists in each other", MOST_NESTED) end
     local list = {}
-    for i = 1, length do list[i] = make_results(results[i], flat, fail) end
+    for i = 1, length do list[i] = make_results(results[i], flat, fail, depth + 1) end
     return list
   end
   fail(3, "result %d: expected a type, a buffer or a list of them, got %s", #flat, kind or type(results))
@@ -140,7 +144,7 @@ local function hand_over(receive, fail, target, operands, results, attrs, option
   local returns, flat_results = type(results) == "string" and core.buffer(results) or nil, nil
   if not returns then
     flat_results = {}
-    returns = make_results(results, flat_results, fail)
+    returns = make_results(results, flat_results, fail, 0)
   end
   return receive(handler, flat_operands, flat_results, attributes.from(attrs, fail, 4), returns, name, aliases, run_id,
     device_ordinal, strict)

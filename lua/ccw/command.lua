@@ -36,10 +36,12 @@ local function parser()
   p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--version", "Print the version and how this program was built.")
-  p:argument("file", "A Lua file to run, - for standard input; without one there is a prompt."):args "?"
-  p:argument("arguments", "What the file finds in `arg`."):args "*"
-  p:epilog("ccw inspect LIBRARY lists what could be handlers in a library; a file is read and not run. For the\n" ..
-    "HANDLERs named it asks, in a child process, for API version and traits. At the prompt ?name explains a name.")
+  p:epilog [[
+FILE is a Lua file to run, - for standard input, and ARGUMENTS are what it finds in `arg`. Without one there
+is a prompt, at which ?name explains a name.
+
+ccw inspect LIBRARY lists what could be handlers in a library; a file is read and not run. For the HANDLERs
+named it asks, in a child process, for API version and traits.]]
   return p
 end
 
@@ -69,39 +71,43 @@ function verbs.probe(arguments)
   return 0
 end
 
+--- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
+local function split(arguments)
+  local i = 1
+  while arguments[i] and arguments[i]:find "^%-." and arguments[i] ~= "--" do i = i + (arguments[i] == "-e" and 2 or 1) end
+  local own = table.move(arguments, 1, i - 1, 1, {})
+  return own, table.move(arguments, arguments[i] == "--" and i + 1 or i, #arguments, 1, {})
+end
+
+local function prompt(program)
+  local terminal = program.is_terminal(0)
+  if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
+  local good = require "ccw.repl".loop(program)
+  return (good or terminal) and 0 or 1
+end
+
 --- main(arguments) -> exit code. arguments[0] is the program.
 return function(arguments)
   local program = require "ccw.program"
   program.path = "/proc/self/exe"
   warn "@on"
-  local first = arguments[1]
-  if first == nil then
-    local terminal = program.is_terminal(0)
-    if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
-    local good = require "ccw.repl".loop(program)
-    return (good or terminal) and 0 or 1
-  end
-  if verbs[first] then return verbs[first](table.move(arguments, 2, #arguments, 1, {}), program) end
+  local verb = verbs[arguments[1]]
+  if verb then return verb(table.move(arguments, 2, #arguments, 1, {}), program) end
 
-  local file, rest = first, {}
-  if first:sub(1, 1) ~= "-" or first == "-" then -- what follows a file is the file's
-    table.move(arguments, 2, #arguments, 1, rest)
-  else
-    local options = parser():parse(table.move(arguments, 1, #arguments, 1, {}))
-    if options.version then
-      print(version())
-      return 0
-    end
-    _G.ccw = require "ccw"
-    for _, text in ipairs(options.e) do
-      local chunk, message = load(text, "=(command line)")
-      local code = run_chunk(chunk, message, { [0] = "-e" }, program)
-      if code ~= 0 then return code end
-    end
-    file, rest = options.file, options.arguments
-    if not file then return 0 end
+  local own, rest = split(arguments)
+  local options = #own > 0 and parser():parse(own) or { e = {} } -- a prompt needs no parser to start
+  if options.version then
+    print(version())
+    return 0
   end
   _G.ccw = require "ccw"
+  for _, text in ipairs(options.e) do
+    local chunk, message = load(text, "=(command line)")
+    local code = run_chunk(chunk, message, { [0] = "-e" }, program)
+    if code ~= 0 then return code end
+  end
+  local file = table.remove(rest, 1)
+  if not file then return #options.e == 0 and prompt(program) or 0 end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
   return run_chunk(chunk, message, rest, program)

@@ -36,7 +36,7 @@ end
 --- Positions of what the handler bound, as far as the message names them: those of the official binding ("bad operands at:
 --- 0, 3", which counts all parameters), or the args that the lines of a message of ours begin with.
 local function operands(object)
-  local found, message = {}, rawget(object, "message")
+  local found, message = {}, tostring(rawget(object, "message"))
   local list = message:match "%(bad operands at: ([%d, ]+)%)"
   for position in (list or ""):gmatch "%d+" do found[#found + 1] = math.tointeger(tonumber(position)) end
   if not list then
@@ -55,7 +55,7 @@ function meta.__index(object, key)
   if key == "operands" then return operands(object) end
 end
 
-function meta.__tostring(object) return object.code .. ": " .. object.message end
+function meta.__tostring(object) return tostring(object.code) .. ": " .. tostring(object.message) end
 
 function meta.__eq(a, b) return M.is_error(a) and M.is_error(b) and a.code == b.code and a.message == b.message end
 

@@ -1,5 +1,6 @@
 --- ccw inspect: what is in a library, without running its code here.
 local core = require "ccw.core"
+local errors = require "ccw.errors"
 local load = require "ccw.load"
 
 local M = {}
@@ -31,11 +32,12 @@ end
 
 --- The names in a library. A file is read and not loaded; what only the dynamic linker or Python can find is, in a child.
 local function names_in(program, seconds, library)
-  local file = not library:find "^python:" and io.open(library, "rb")
-  if not file then return ask(program, seconds, library) end
-  file:close()
+  local text, err
+  if not library:find "^python:" then text, err = errors.try(core.file_names, library) end
+  if not text and (not err or err.code == "NOT_FOUND") then return ask(program, seconds, library) end
+  if err then error(err, 0) end
   local names = {}
-  for name in core.file_names(library):gmatch "[^\n]+" do names[#names + 1] = name end
+  for name in text:gmatch "[^\n]+" do names[#names + 1] = name end
   table.sort(names)
   return names
 end

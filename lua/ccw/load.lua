@@ -103,6 +103,7 @@ function M.load(path, options)
     local folders = type(given) == "table" and table.move(given, 1, #given, 1, {}) or { given }
     for i, folder in ipairs(folders) do
       if type(folder) ~= "string" then fail(2, "path[%d]: expected a folder, got %s", i, type(folder)) end
+      if folder:find "\0" then fail(2, "path[%d]: the folder holds a NUL", i) end
     end
     local home = core.home()
     library = core.open_python(module, folders, home and home .. "/python")

@@ -54,7 +54,7 @@ local function survey(source)
       local j = i + 1
       if list[j] and list[j][1] == "function" then j = j + 1 end
       while list[j] and list[j][1]:find "^[%a_]" do
-        declared[#declared + 1] = list[j][1]
+        if list[j][1] ~= "_ENV" then declared[#declared + 1] = list[j][1] end
         j = j + 1
         if list[j] and list[j][1] == "<" then j = j + 3 end -- <const>, <close>
         if not (list[j] and list[j][1] == ",") then break end
@@ -139,17 +139,17 @@ function Session:compile(source)
   end
   table.sort(used)
   local head = #used > 0 and "local " .. table.concat(used, ", ") .. " " or ""
-  local body = source
-  if #declared > 0 then
-    local names = table.concat(declared, ", ")
-    local keep = (" ; __ccw_keep(function() return %s end) ; "):format(names)
-    body = return_at and source:sub(1, return_at - 1) .. keep .. source:sub(return_at) or source .. "\n" .. keep
-  end
   local env = setmetatable({
     __ccw_keep = function(holder) self:keep(declared, holder) end,
     __ccw_values = function(...) return ... end,
   }, { __index = self.env, __newindex = self.env })
-  local outer, message = load(head .. "return function(...) " .. body .. "\nend", "=prompt", "t", env)
+  local function try(body) return load(head .. "return function(...) " .. body .. "\nend", "=prompt", "t", env) end
+  local outer, message
+  if #declared > 0 then
+    local keep = (" ; __ccw_keep(function() return %s end) ; "):format(table.concat(declared, ", "))
+    outer = try(return_at and source:sub(1, return_at - 1) .. keep .. source:sub(return_at) or source .. "\n" .. keep)
+  end
+  if not outer then outer, message = try(source) end -- also where nothing may follow, as behind a label that ends a chunk
   if not outer then return nil, message end
   local chunk = outer()
   for name, place in pairs(upvalues(chunk)) do
@@ -178,7 +178,7 @@ end
 
 local function describe_error(err)
   if errors.is_error(err) then return tostring(err) end
-  local frames = errors.user_frames(Session.run)
+  local frames = errors.user_frames(Session.show)
   local text = type(err) == "string" and err or show.value(err)
   return text .. (#frames > 1 and "\n" .. table.concat(frames, "\n") or "") -- one alone is in the message
 end
@@ -199,19 +199,26 @@ function Session:run(source)
     chunk, message = self:compile(kind == "expression" and as_statement(source) or source)
   end
   if not chunk then return false, "error: " .. message end
-  local ok, text = pcall(self.protect or protect, describe_error, function()
+  return self:show(function()
     local values = table.pack(chunk())
     for i = 1, values.n do values[i] = show.value(values[i]) end -- may fail too, or be interrupted
     return table.concat(values, "\t")
   end)
+end
+
+--- What f gives, or its error.
+function Session:show(f)
+  local ok, text = pcall(self.protect or protect, describe_error, f)
   return ok, ok and text or "error: " .. tostring(text)
 end
 
 --- session:answer(source) -> ok, text. Like run, for what people type: "?name" is help.
 function Session:answer(source)
   local topic = source:match "^%s*%?+%s*(.-)%s*$"
-  if topic then return true, help.text(topic, topic:find "^[%a_][%w_]*$" and self:value(topic) or nil) end
-  return self:run(source)
+  if not topic then return self:run(source) end
+  return self:show(function()
+    return help.text(topic, topic:find "^[%a_][%w_]*$" and self:value(topic) or nil)
+  end)
 end
 
 -- ---- completion ------------------------------------------------------------------------------------------------------
@@ -300,6 +307,14 @@ local function history_path()
   return state .. "/ccw/history"
 end
 
+--- Whether a history is as libedit writes it: it reads past the end of a line with an escape that it does not know.
+local function is_sound(path)
+  local file <close> = io.open(path, "rb")
+  if not file then return false end
+  local text = file:read("a"):gsub("\\[0-7][0-7][0-7]", ""):gsub("\\M[-^][^\n]", "")
+  return not text:find "[\\\0-\9\11-\31\127]"
+end
+
 --- A reader of lines: with editing, history and completion at a terminal, plain elsewhere.
 local function new_reader(session, program)
   local terminal = program.is_terminal(0) and program.is_terminal(1)
@@ -321,7 +336,7 @@ local function new_reader(session, program)
     return insertion, candidates and table.concat(candidates, "  ")
   end)
   local path = history_path()
-  if path then editor:load(path) end
+  if path and is_sound(path) then editor:load(path) end
   return {
     read = function(prompt) return editor:read(prompt) end,
     remember = function(text)

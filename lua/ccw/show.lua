@@ -91,7 +91,8 @@ function M.value(value, depth)
   if type(value) == "string" then
     return depth == 0 and is_lines(value) and "[[\n" .. value .. "]]" or core.quote(value)
   end
-  if type(value) ~= "table" or (getmetatable(value) or {}).__tostring then return tostring(value) end
+  local meta = type(value) == "table" and getmetatable(value)
+  if type(value) ~= "table" or type(meta) == "table" and meta.__tostring then return tostring(value) end
   if next(value) == nil then return "{}" end
   if depth == 3 then return "{...}" end
   local items, listed = {}, {}

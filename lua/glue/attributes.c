@@ -126,10 +126,11 @@ static int attributes_index(lua_State *L)
 /* names(dictionary) -> list. Sorted as a handler finds them, by byte. */
 static int attributes_names(lua_State *L)
 {
-  const XLA_FFI_Attrs *attrs = ccw_attributes_abi(check_box(L, 1, CCW_ATTRIBUTES));
-  lua_createtable(L, (int)attrs->size, 0);
-  for (int64_t i = 0; i < attrs->size; ++i) {
-    lua_pushlstring(L, attrs->names[i]->ptr, attrs->names[i]->len);
+  int64_t count = ccw_attributes_abi(check_box(L, 1, CCW_ATTRIBUTES))->size;
+  lua_createtable(L, (int)count, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const XLA_FFI_ByteSpan *name = ccw_attributes_abi(check_box(L, 1, CCW_ATTRIBUTES))->names[i];
+    lua_pushlstring(L, name->ptr, name->len);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;

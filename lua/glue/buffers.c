@@ -108,7 +108,8 @@ static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
 {
   const ccw_shape *shape = ccw_buffer_shape(buffer);
   if (strcmp(field, "dims") == 0) {
-    push_dims(L, shape);
+    ccw_shape copy = *shape; /* making the list may run a finalizer, which may close */
+    push_dims(L, &copy);
     return 1;
   }
   if (strcmp(field, "flat") == 0 && shape->dtype != XLA_FFI_DataType_TOKEN) return push_flat(L, buffer);
@@ -132,6 +133,7 @@ static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
 
 static int buffer_index(lua_State *L)
 {
+  check_kind(L, 1, CCW_BUFFER);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     ccw_buffer *buffer = check_buffer(L, 1);
     const ccw_shape *shape = ccw_buffer_shape(buffer);
@@ -327,7 +329,7 @@ static int buffer_bytes(lua_State *L)
   ccw_buffer *buffer = check_buffer(L, 1);
   const void *data = ccw_buffer_data(buffer);
   int64_t bytes = ccw_buffer_shape(buffer)->bytes;
-  if (!data && bytes > 0) return luaL_error(L, "a view that starts inside a byte; use its copy()");
+  if (!data && bytes > 0) return luaL_error(L, "a view that shares a byte with its neighbours; use its copy()");
   lua_pushlstring(L, data ? data : "", (size_t)bytes);
   return 1;
 }
@@ -339,7 +341,7 @@ static int buffer_set_bytes(lua_State *L)
   size_t length;
   const char *bytes = luaL_checklstring(L, 2, &length);
   void *data = ccw_buffer_data(buffer);
-  if (!data && length > 0) return luaL_error(L, "a view that starts inside a byte; use its copy()");
+  if (!data && length > 0) return luaL_error(L, "a view that shares a byte with its neighbours; use its copy()");
   if ((int64_t)length != ccw_buffer_shape(buffer)->bytes) {
     const char *message = lua_pushfstring(
         L, "expected %I bytes, got %I", (lua_Integer)ccw_buffer_shape(buffer)->bytes, (lua_Integer)length);
@@ -401,7 +403,10 @@ static int buffer_random(lua_State *L)
 {
   ccw_buffer *buffer = check_buffer(L, 1);
   uint64_t seed = (uint64_t)check_integer(L, 2, INT64_MIN, INT64_MAX);
-  CHECK_STATUS(L, ccw_buffer_random(buffer, seed, luaL_checknumber(L, 3), luaL_checknumber(L, 4)));
+  ccw_scalar low, high;
+  luaL_argexpected(L, to_scalar(L, 3, &low), 3, "number");
+  luaL_argexpected(L, to_scalar(L, 4, &high), 4, "number");
+  CHECK_STATUS(L, ccw_buffer_random(buffer, seed, low, high));
   lua_settop(L, 1);
   return 1;
 }

@@ -66,12 +66,9 @@ static const char *name_of(lua_State *L)
 /* Prepares the call that stands on the stack; raises when that fails. */
 static void prepare(lua_State *L, ccw_call **out_call)
 {
-  ccw_handler *handler = check_handler(L, HANDLER);
+  check_handler(L, HANDLER);
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
-  ccw_attributes *attributes = NULL;
-  if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
-  ccw_call_options options = {.name = name_of(L),
-      .run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
+  ccw_call_options options = {.run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
       .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
       .strict = lua_toboolean(L, STRICT)};
   options.aliases = check_aliases(L, ALIASES, &options.alias_count);
@@ -79,6 +76,12 @@ static void prepare(lua_State *L, ccw_call **out_call)
   make_room(L, ARGS, &operands);
   make_room(L, RETS, &results);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+
+  /* From here on nothing is made that could run a finalizer. */
+  ccw_handler *handler = check_handler(L, HANDLER);
+  options.name = name_of(L);
+  ccw_attributes *attributes = NULL;
+  if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
   take_buffers(L, ARGS, &operands);
   take_buffers(L, RETS, &results);
 

@@ -32,20 +32,38 @@ static int start(const char *const *argv, pid_t *out_child, int *out_pipe)
   return error;
 }
 
-/* Reads until the program closes its output; false where the time is up first. */
-static bool read_all(int pipe, double deadline, ccw_text *output)
+enum { PART = 4096, PIPE_HOLDS = 64 << 10, MOST_OUTPUT = 16 << 20 };
+
+/* Reads a part of what there is, waiting for it up to some milliseconds. False at the end of it. */
+static bool read_part(int pipe, int milliseconds, ccw_text *output)
 {
-  char part[4096];
-  for (;;) {
-    double left = deadline - now();
-    struct pollfd poll_for = {.fd = pipe, .events = POLLIN};
-    int ready = left > 0 ? poll(&poll_for, 1, (int)(left * 1000) + 1) : 0;
-    if (ready == 0) return false;
-    if (ready < 0 && errno == EINTR) continue;
-    ssize_t got = read(pipe, part, sizeof part);
-    if (got <= 0) return true;
-    ccw_text_add_bytes(output, part, (size_t)got);
+  char part[PART];
+  struct pollfd poll_for = {.fd = pipe, .events = POLLIN};
+  if (poll(&poll_for, 1, milliseconds) <= 0) return true;
+  ssize_t got = read(pipe, part, sizeof part);
+  if (got > 0 && output->length < MOST_OUTPUT) ccw_text_add_bytes(output, part, (size_t)got);
+  return got > 0;
+}
+
+/* Reads until the program ends: it may close its output before, and leave processes behind that hold it open. False where
+ * the time is up first, and it was killed. */
+static bool wait_for(pid_t child, int pipe, double deadline, ccw_text *output, int *out_how)
+{
+  enum { SLICE = 20 }; /* milliseconds */
+  bool more = true;
+  while (waitpid(child, out_how, WNOHANG) == 0) {
+    if (now() > deadline) {
+      kill(child, SIGKILL);
+      while (waitpid(child, out_how, 0) < 0 && errno == EINTR) {}
+      return false;
+    }
+    if (more)
+      more = read_part(pipe, SLICE, output);
+    else
+      poll(NULL, 0, SLICE);
   }
+  for (int read = 0; more && read < PIPE_HOLDS; read += PART) more = read_part(pipe, 0, output);
+  return true;
 }
 
 /* run(argv, seconds) -> output, end. Runs a program, gives what it printed, and kills it after that time. The end is "exit
@@ -69,10 +87,8 @@ static int run(lua_State *L)
   int error = start(argv, &child, &pipe);
   if (error) CHECK_STATUS(L, ccw_unavailable("cannot run %s: %s", argv[0], strerror(error)));
   ccw_text output = {0};
-  bool in_time = read_all(pipe, deadline, &output);
-  if (!in_time) kill(child, SIGKILL);
+  bool in_time = wait_for(child, pipe, deadline, &output, &how);
   close(pipe);
-  while (waitpid(child, &how, 0) < 0 && errno == EINTR) {}
   push_text(L, &output);
   if (!in_time)
     lua_pushliteral(L, "timeout");

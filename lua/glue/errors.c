@@ -40,6 +40,8 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
   waiting *w = get_waiting(L);
   w->status = status;
   luaL_checkstack(L, 4, NULL);
+  lua_pushstring(
+      L, handler); /* first: what else is made here may run a finalizer, which may close what it belongs to */
   lua_createtable(L, 0, 4);
   const char *name = ccw_code_name(status.code);
   lua_pushstring(L, name ? name : "UNKNOWN");
@@ -48,10 +50,8 @@ int raise_status(lua_State *L, ccw_status status, const char *handler, const cha
   lua_pushlstring(L, text, status.message ? status.message->length : strlen(text));
   lua_setfield(L, -2, "message");
   clear(w);
-  if (handler) {
-    lua_pushstring(L, handler);
-    lua_setfield(L, -2, "handler");
-  }
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "handler"); /* nil sets nothing */
   if (stage) {
     lua_pushstring(L, stage);
     lua_setfield(L, -2, "stage");

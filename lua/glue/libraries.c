@@ -31,10 +31,10 @@ static int library_open_python(lua_State *L)
 /* handler(library, name) -> handler. */
 static int library_handler(lua_State *L)
 {
-  ccw_library *library = check_box(L, 1, CCW_LIBRARY);
+  check_box(L, 1, CCW_LIBRARY);
   const char *name = check_text(L, 2);
   void **box = new_box(L, CCW_HANDLER);
-  CHECK_STATUS(L, ccw_library_handler(library, name, (ccw_handler **)box));
+  CHECK_STATUS(L, ccw_library_handler(check_box(L, 1, CCW_LIBRARY), name, (ccw_handler **)box));
   return 1;
 }
 
@@ -75,10 +75,10 @@ static int library_file_names(lua_State *L)
 /* about(library) -> path, registered, refused. The last two a line each. */
 static int library_about(lua_State *L)
 {
-  const ccw_library *library = check_box(L, 1, CCW_LIBRARY);
-  lua_pushstring(L, ccw_library_path(library));
-  lua_pushstring(L, ccw_library_registered(library));
-  lua_pushstring(L, ccw_library_refused(library));
+  /* Each time anew: what is made here may run a finalizer, which may close. */
+  lua_pushstring(L, ccw_library_path(check_box(L, 1, CCW_LIBRARY)));
+  lua_pushstring(L, ccw_library_registered(check_box(L, 1, CCW_LIBRARY)));
+  lua_pushstring(L, ccw_library_refused(check_box(L, 1, CCW_LIBRARY)));
   return 3;
 }
 

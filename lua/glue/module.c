@@ -104,6 +104,10 @@ int luaopen_ccw_core(lua_State *L)
   lua_setfield(L, -2, "api_version");
   lua_pushboolean(L, ccw_catches_exceptions());
   lua_setfield(L, -2, "catches_exceptions");
+  lua_pushinteger(L, CCW_MAX_RANK);
+  lua_setfield(L, -2, "max_rank");
+  lua_pushinteger(L, CCW_MAX_TUPLE_DEPTH);
+  lua_setfield(L, -2, "max_tuple_depth");
   open_errors(L);
   open_scalars(L);
   open_types(L);

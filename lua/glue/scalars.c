@@ -64,8 +64,28 @@ ccw_dtype check_dtype(lua_State *L, int index)
   return dtype;
 }
 
-/* The number that a text spells, as Lua spells numbers; decimal ones may go up to 2^64 - 1, and nan, inf, -inf. */
-static bool read_number(lua_State *L, const char *text, size_t length, ccw_scalar *out_scalar)
+/* The whole number that a text spells in decimal or, with 0x, in hex. False where it spells none; `fits` says whether the
+ * number lies from -2^63 to 2^64 - 1. */
+static bool read_integer(const char *text, size_t length, ccw_scalar *out_scalar, bool *out_fits)
+{
+  bool negative = text[0] == '-';
+  const char *digits = text + negative;
+  bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+  char *end;
+  errno = 0;
+  unsigned long long magnitude = strtoull(digits, &end, hex ? 16 : 10);
+  if (!isdigit((unsigned char)digits[0]) || (hex && !isxdigit((unsigned char)digits[2])) || end != text + length)
+    return false;
+  *out_fits = errno == 0 && (!negative || magnitude <= 1ULL << 63);
+  if (negative)
+    *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_S64, .as.u = 0 - magnitude};
+  else
+    *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_U64, .as.u = magnitude};
+  return true;
+}
+
+/* The number that a text spells, as Lua spells numbers, or nan, inf, -inf. */
+static bool read_float(lua_State *L, const char *text, size_t length, ccw_scalar *out_scalar)
 {
   static const struct {
     const char *name;
@@ -76,36 +96,40 @@ static bool read_number(lua_State *L, const char *text, size_t length, ccw_scala
     *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_F64, .as.f = words[i].value};
     return true;
   }
-  char *end;
-  errno = 0;
-  unsigned long long big = strtoull(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && end == text + length && errno == 0 && big > INT64_MAX) {
-    *out_scalar = (ccw_scalar){.dtype = XLA_FFI_DataType_U64, .as.u = big};
-    return true;
-  }
   if (lua_stringtonumber(L, text) != length + 1) return false;
   bool found = to_scalar(L, -1, out_scalar);
   lua_pop(L, 1);
   return found;
 }
 
+/* Pushes why the value at an index is no number of that dtype, and returns 1; 0 where it is one. */
+static int push_why_not(lua_State *L, int index, ccw_dtype dtype, ccw_scalar *out_scalar)
+{
+  if (lua_type(L, index) != LUA_TSTRING) {
+    if (to_scalar(L, index, out_scalar)) return push_problem(L, ccw_scalar_convert(*out_scalar, dtype, out_scalar));
+    lua_pushfstring(L, "expected number, got %s", kind_name(L, index));
+    return 1;
+  }
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  bool fits = true, is_integer = read_integer(text, length, out_scalar, &fits);
+  if (is_integer && fits) return push_problem(L, ccw_scalar_convert(*out_scalar, dtype, out_scalar));
+  if (is_integer && (ccw_dtype_class(dtype) == CCW_CLASS_SIGNED || ccw_dtype_class(dtype) == CCW_CLASS_UNSIGNED)) {
+    lua_pushfstring(L, "%s does not fit in %s", text, ccw_dtype_name(dtype));
+    return 1;
+  }
+  if (read_float(L, text, length, out_scalar))
+    return push_problem(L, ccw_scalar_convert(*out_scalar, dtype, out_scalar));
+  lua_pushliteral(L, "the string is no number");
+  return 1;
+}
+
 /* Reads the number at an index as one of that dtype; else pushes nil, the position and the reason. */
 static bool read_part(lua_State *L, int index, ccw_dtype dtype, ccw_scalar *out_scalar)
 {
-  size_t length;
-  bool is_text = lua_type(L, index) == LUA_TSTRING;
-  const char *text = is_text ? lua_tolstring(L, index, &length) : NULL;
-  bool found = is_text ? read_number(L, text, length, out_scalar) : to_scalar(L, index, out_scalar);
   lua_pushnil(L);
   lua_pushinteger(L, index - 1);
-  if (!found) {
-    if (is_text)
-      lua_pushliteral(L, "the string is no number");
-    else
-      lua_pushfstring(L, "expected number, got %s", kind_name(L, index));
-    return false;
-  }
-  if (push_problem(L, ccw_scalar_convert(*out_scalar, dtype, out_scalar)) > 0) return false;
+  if (push_why_not(L, index, dtype, out_scalar) > 0) return false;
   lua_pop(L, 2);
   return true;
 }
@@ -115,18 +139,21 @@ static bool read_part(lua_State *L, int index, ccw_dtype dtype, ccw_scalar *out_
 static int scalar_new(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 1);
-  ccw_scalar scalar, part;
+  ccw_scalar scalar;
   lua_settop(L, 3);
-  if (!read_part(L, 2, dtype, &scalar)) return 3;
-  if (!lua_isnil(L, 3)) {
+  if (lua_isnil(L, 3)) {
+    if (!read_part(L, 2, dtype, &scalar)) return 3;
+  } else {
+    ccw_dtype real = dtype == XLA_FFI_DataType_C64 ? XLA_FFI_DataType_F32 : XLA_FFI_DataType_F64;
+    ccw_scalar re, im;
     if (ccw_dtype_class(dtype) != CCW_CLASS_COMPLEX) {
       lua_pushnil(L);
       lua_pushinteger(L, 2);
       lua_pushliteral(L, "only complex numbers have two parts");
       return 3;
     }
-    if (!read_part(L, 3, dtype, &part)) return 3;
-    scalar.as.c[1] = part.as.c[0];
+    if (!read_part(L, 2, real, &re) || !read_part(L, 3, real, &im)) return 3;
+    scalar = (ccw_scalar){.dtype = dtype, .as.c = {re.as.f, im.as.f}};
   }
   push_box(L, scalar);
   return 1;

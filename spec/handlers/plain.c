@@ -238,3 +238,5 @@ HANDLER(every_slot)
 
 EXPORT extern int some_data;
 int some_data = 3;
+
+__asm__(".data\n.globl some_label\nsome_label: .long 3\n.text");

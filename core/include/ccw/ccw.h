@@ -256,7 +256,7 @@ CCW_API void ccw_buffer_release(ccw_buffer *buffer);
 /* The shape, borrowed. */
 CCW_API const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer);
 
-/* The first element's memory; NULL for a token, and for a view that starts inside a byte. */
+/* The first element's memory; NULL for a token, and for a view of packed elements that shares a byte with its neighbours. */
 CCW_API void *ccw_buffer_data(const ccw_buffer *buffer);
 
 /* Element `i`, counted row-major; the caller keeps i within the count. A pred is true for every byte but 0. */
@@ -273,8 +273,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_fill(ccw_buffer *buffer, ccw_scalar s
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_iota(ccw_buffer *buffer, int32_t dim);
 
 /* Element k becomes a number drawn from `seed` and k alone: floats uniform in [low, high) and then rounded, integers and
- * pred in low .. high inclusive. INVALID_ARGUMENT: low above high, or bounds that the dtype does not hold. */
-CCW_API CCW_MUST_USE ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, double low, double high);
+ * pred in low .. high inclusive. INVALID_ARGUMENT: low above high, or a token. OUT_OF_RANGE or INVALID_ARGUMENT: bounds that
+ * the dtype does not hold. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_random(ccw_buffer *buffer, uint64_t seed, ccw_scalar low, ccw_scalar high);
 
 /* A new buffer with every element converted. Errors of ccw_scalar_convert, with the element's position in front. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_cast(const ccw_buffer *buffer, ccw_dtype dtype, ccw_buffer **out_buffer);
