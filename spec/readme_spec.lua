@@ -1,34 +1,66 @@
--- README.md: its Lua runs, and prints what it says.
+-- README.md: its code runs, and prints what it says.
 local ccw = require "ccw"
 local support = require "spec.support"
 
-local blocks = {}
+local readme
 do
   local file <close> = assert(io.open(support.root .. "/README.md"))
-  for label, code in file:read "a":gmatch "\n```lua ?([^\n]*)\n(.-)\n```" do
-    blocks[#blocks + 1] = { label = label, code = code }
+  readme = file:read "a":gsub("\n```[^\n]*\n", function(fence) return "\0" .. fence:match "```([^\n]*)" .. "\n" end)
+end
+
+--- The blocks of a language: {label, code, what they say that they print}.
+local function blocks(language)
+  local list = {}
+  for label, code in readme:gmatch("%z" .. language .. " ?([^\n]*)\n(.-)%z\n") do
+    local says = {}
+    for text in code:gmatch "%-%->%s*([^\n]*)" do says[#says + 1] = text end
+    for text in code:gmatch "print%b()%s+# ([^\n]*)" do says[#says + 1] = text end
+    list[#list + 1] = { label = label, code = (code:gsub("build/", support.build .. "/")), says = says }
   end
+  return list
 end
 
 describe("README.md", function()
-  for i, block in ipairs(blocks) do
-    it(("block %d runs and prints what it says"):format(i), function()
+  setup(function()
+    for _, block in ipairs(blocks "c") do support.write(block.label .. ".c", block.code) end
+    for _, block in ipairs(blocks "sh") do
+      local compile = block.code:match "cc %-shared [^\n]+"
+      if compile then
+        local output, good = support.sh(("cd '%s' && %s"):format(support.temporary(), compile:gsub("^cc ", "cc -Wall -Wextra -Werror ")
+          :gsub("%-Icore", "-I" .. support.root .. "/core")))
+        assert(good, output)
+      end
+    end
+  end)
+
+  for i, block in ipairs(blocks "lua") do
+    it(("Lua block %d runs and prints what it says"):format(i), function()
       if block.label == "klujax" and not ccw.try(ccw.load, "python:klujax_cpp") then
         return pending "klujax could not be had"
       end
-      local expected, printed = {}, {}
-      for text in block.code:gmatch "%-%->%s*([^\n]*)" do expected[#expected + 1] = text end
-      local code = block.code:gsub('"build/', '"' .. support.build .. "/")
+      local printed = {}
       local env = setmetatable({ ccw = ccw, print = function(...)
         local parts = table.pack(...)
         for k = 1, parts.n do parts[k] = tostring(parts[k]) end
         printed[#printed + 1] = table.concat(parts, "\t")
       end }, { __index = _G })
-      assert(load(code, "=README.md", "t", env))()
-      assert.same(expected, printed)
-      assert.is_true(#expected > 0)
+      assert(load(block.code, "=README.md", "t", env))()
+      assert.same(block.says, printed)
+      assert.is_true(#block.says > 0)
     end)
   end
 
-  it("has blocks", function() assert.is_true(#blocks >= 3) end)
+  for i, block in ipairs(blocks "python") do
+    it(("Python block %d runs in JAX and prints what it says #jax"):format(i), function()
+      local python = (os.getenv "CCW_VENV" or support.build .. "/venv") .. "/jax-0.10.2/bin/python"
+      if not support.exists(python) then return pending "JAX 0.10.2 could not be had" end
+      assert.is_true(#block.says > 0)
+      local path = support.write("readme.py", block.code)
+      assert.equal(table.concat(block.says, "\n") .. "\n", (support.sh(("JAX_PLATFORMS=cpu '%s' '%s'"):format(python, path))))
+    end)
+  end
+
+  it("has blocks", function()
+    assert.is_true(#blocks "lua" >= 4 and #blocks "c" >= 1 and #blocks "python" >= 1)
+  end)
 end)

@@ -93,6 +93,10 @@ describe("CC-29 a handler", function()
     assert.equal("INVALID_ARGUMENT: platform: expected a name, got an empty one", tostring(err))
     _, err = ccw.try(ccw.register, "x", kernels.scale, ("p"):rep(40))
     assert.equal("INVALID_ARGUMENT: platform: a name of 40 bytes is too long", tostring(err))
+    for _, platform in ipairs { "a\0", "\27[31m", "two words", "\xE9" } do
+      _, err = ccw.try(ccw.find, "x", platform)
+      assert.equal("INVALID_ARGUMENT: platform: a name is of printable ASCII, without spaces", tostring(err))
+    end
     ccw.register("any bytes\0\xFF", kernels.scale)
     assert.equal("scale", ccw.find("any bytes\0\xFF").name)
   end)

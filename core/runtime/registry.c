@@ -25,7 +25,7 @@ static ccw_status canonical(const char *platform, size_t length, char out_platfo
   if (length >= PLATFORM_SIZE) return ccw_invalid("platform: a name of %zu bytes is too long", length);
   for (size_t i = 0; i < length; ++i) {
     char c = platform[i];
-    if (c == '\0') return ccw_invalid("platform: a name holds no NUL");
+    if (c < '!' || c > '~') return ccw_invalid("platform: a name is of printable ASCII, without spaces");
     out_platform[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   }
   out_platform[length] = '\0';
@@ -69,7 +69,9 @@ static ccw_status duplicate(const registration *r, const ccw_handler *handler)
 {
   ccw_handler_info there = ccw_handler_describe(r->handler), here = ccw_handler_describe(handler);
   ccw_text text = {0};
-  ccw_text_add(&text, "'%s' is registered for platform %s already, with ", r->name, r->platform);
+  ccw_text_add(&text, "'");
+  ccw_text_add_escaped(&text, r->name, r->name_length);
+  ccw_text_add(&text, "' is registered for platform %s already, with ", r->platform);
   if (there.traits != here.traits)
     ccw_text_add(&text, "traits %u instead of %u", there.traits, here.traits);
   else if (there.major != here.major || there.minor != here.minor)

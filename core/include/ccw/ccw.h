@@ -432,8 +432,9 @@ CCW_API const char *ccw_library_registered(const ccw_library *library);
 CCW_API const char *ccw_library_refused(const ccw_library *library);
 
 /* Registers a handler under a name for a platform. Platform names are canonical: lower case, "cpu" is "host", "gpu" is
- * "cuda", "oneapi" is "sycl". The same handler again is fine; another one under a taken name is refused unless `replace`.
- * INVALID_ARGUMENT: a name that is taken by another handler, or empty; an empty platform. */
+ * "cuda", "oneapi" is "sycl"; they are of printable ASCII, without spaces, and up to 31 bytes. The same handler again is
+ * fine; another one under a taken name is refused unless `replace`.
+ * INVALID_ARGUMENT: a name that is taken by another handler, or empty; a platform that has no such name. */
 CCW_API CCW_MUST_USE ccw_status ccw_registry_add(const char *name, size_t name_length, const char *platform,
     size_t platform_length, ccw_handler *handler, bool replace);
 
