@@ -66,7 +66,6 @@ static const char *name_of(lua_State *L)
 /* Prepares the call that stands on the stack; raises when that fails. */
 static void prepare(lua_State *L, ccw_call **out_call)
 {
-  check_handler(L, HANDLER);
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
   ccw_call_options options = {.run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
       .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
@@ -79,7 +78,7 @@ static void prepare(lua_State *L, ccw_call **out_call)
 
   /* From here on nothing is made that could run a finalizer. */
   ccw_handler *handler = check_handler(L, HANDLER);
-  options.name = name_of(L);
+  options.name = lua_tostring(L, NAME);
   ccw_attributes *attributes = NULL;
   if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
   take_buffers(L, ARGS, &operands);
@@ -90,7 +89,7 @@ static void prepare(lua_State *L, ccw_call **out_call)
     status = ccw_call_prepare(
         handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, out_call);
   if (simple) ccw_attributes_release(attributes); /* the call holds them */
-  if (status.code) raise_status(L, status, options.name, NULL);
+  if (status.code) raise_status(L, status, name_of(L), NULL);
 }
 
 /* Pushes a copy of the list at an index, if there is one: the caller may change its own. */

@@ -22,6 +22,9 @@ extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_
 /* Pushes an empty box of that kind and returns where its reference goes. */
 void **new_box(lua_State *L, const char *kind);
 
+/* The kind of the userdata at that index; NULL for anything that is not of this module. */
+const char *kind_of(lua_State *L, int index);
+
 /* The userdata of that kind at that index; NULL for anything else. */
 void *test_kind(lua_State *L, int index, const char *kind);
 

@@ -21,14 +21,21 @@ void **new_box(lua_State *L, const char *kind)
   return box;
 }
 
+/* The key under which a metatable of ours keeps the address of its kind. */
+static const char kind_key;
+
+const char *kind_of(lua_State *L, int index)
+{
+  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, -1, &kind_key);
+  const char *kind = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  return kind;
+}
+
 void *test_kind(lua_State *L, int index, const char *kind)
 {
-  void *data = lua_type(L, index) == LUA_TUSERDATA ? lua_touserdata(L, index) : NULL;
-  if (!data || !lua_getmetatable(L, index)) return NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
-  bool same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same ? data : NULL;
+  return kind_of(L, index) == kind ? lua_touserdata(L, index) : NULL;
 }
 
 void **check_kind(lua_State *L, int index, const char *kind)
@@ -53,6 +60,8 @@ void new_kind(lua_State *L, const char *kind, const luaL_Reg *functions, const l
   luaL_newmetatable(L, kind);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, kind);
+  lua_pushlightuserdata(L, (void *)kind);
+  lua_rawsetp(L, -2, &kind_key);
   luaL_setfuncs(L, functions, 0);
   if (!methods) return;
   lua_newtable(L);

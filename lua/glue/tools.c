@@ -43,17 +43,11 @@ static int quote(lua_State *L)
  * still. */
 static int kind(lua_State *L)
 {
-  static const char *const kinds[] = {
-      CCW_BUFFER, CCW_ATTRIBUTES, CCW_HANDLER, CCW_SCALAR, CCW_TYPE, CCW_LIBRARY, CCW_CALL};
-  if (lua_type(L, 1) != LUA_TUSERDATA) return 0;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    void **data = test_kind(L, 1, kinds[i]);
-    if (!data) continue;
-    lua_pushstring(L, kinds[i] + 4);                     /* without "ccw." */
-    lua_pushboolean(L, kinds[i] == CCW_SCALAR || *data); /* a scalar has nothing that could be closed */
-    return 2;
-  }
-  return 0;
+  const char *found = kind_of(L, 1);
+  if (!found) return 0;
+  lua_pushstring(L, found + 4);                                              /* without "ccw." */
+  lua_pushboolean(L, found == CCW_SCALAR || *(void **)lua_touserdata(L, 1)); /* a scalar is never closed */
+  return 2;
 }
 
 double now(void)
