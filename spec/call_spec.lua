@@ -41,7 +41,7 @@ describe("CC-28 the guide's example", function()
     assert.equal("INVALID_ARGUMENT: add_mod: execute: arg 0 'b': expected at least 1 element, got f32[0]",
       tostring(failure(kernels.add_mod, { b, c }, "f32[3]")))
     assert.equal("f32[0] {}", tostring(ccw.call(kernels.add_mod, { b, b }, "f32[0]")))
-    assert.equal("INVALID_ARGUMENT: add_mod: execute: result 0 'a': expected 3 elements, got 4",
+    assert.equal("INVALID_ARGUMENT: add_mod: execute: result 0 'a': expected f32[3], got f32[4]",
       tostring(failure(kernels.add_mod, { c, c }, "f32[4]")))
     assert.equal("INVALID_ARGUMENT: add_mod: execute: expected 2 args, got 1",
       tostring(failure(kernels.add_mod, { c }, "f32[3]")))

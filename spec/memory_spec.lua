@@ -39,6 +39,34 @@ describe("without memory", function()
     end) > 15)
   end)
 
+  it("signatures fail cleanly", function()
+    local told = ccw.signature "(any[*], ?: ?, ...) -> (?, ...) {a: ?, ...}"
+    local captures = {}
+    for i = 1, 20 do captures[i] = "d" .. i end
+    local many = ("(f32[%s])"):format(table.concat(captures, ","))
+    local kinds = { Range = "{lo: s64, hi: s64}" }
+    local attributes = ccw.attrs { a = ccw.s32(7), b = { lo = 1 } }
+    assert.is_true(exhaust(function()
+      local s = ccw.signature("f(@Mine, x: T[n,m], m?: s32|s64[*1|2], ...) -> (T[n], ...) {a: s32 = x(1), b: Range, c: U}", kinds)
+      local texts = { tostring(s), tostring(s:results { "f32[2,3]" }[1]), #s:parameters() }
+      for _, failure in ipairs {
+        function() return s:check({ "f32[2,2]", "f32[]" }, { "s32[3]" }, attributes) end,
+        function() return s:results { "f32[]" } end,
+        function() return ccw.signature "() -> (f32[n])":results {} end,
+        function() return ccw.signature(many):check({ "f32[]" }, {}) end,
+        function() return told:agree(s) end,
+        function() return ccw.signature "(x: f32[n], f32[" end,
+        function() return ccw.signature "(x: f32[n], x: f32[])" end,
+        function() return ccw.signature("() {a: A}", { A = "{a: s32" }) end,
+      } do
+        local _, err = ccw.try(failure)
+        if err.code ~= "INVALID_ARGUMENT" then error(err, 0) end
+        texts[#texts + 1] = err.message
+      end
+      return table.concat(texts)
+    end) > 50)
+  end)
+
   it("calls fail cleanly", function()
     local x = ccw.f32 { 1, 2 }
     assert.is_true(exhaust(function()
@@ -118,6 +146,7 @@ describe("without memory for Lua", function()
       local ccw, core = require "ccw", require "ccw.core"
       local kernels, plain = ccw.load(KERNELS), ccw.load(PLAIN)
       local x, attributes, tuple = ccw.f32 { 1, 2 }, ccw.attrs { x = 1, y = "abc" }, ccw.type "(f32[2], f32[3])"
+      local signature = ccw.signature "f(x: f32[n]) -> (y: f32[n])"
       local fail, scale = plain.fail_with, kernels.scale
       local failing = ccw.prepare(fail, {}, "()", { code = ccw.s32(5), message = "x" })
       local call = ccw.prepare(scale, { x }, "f32[2]", { s = ccw.f32(1) })
@@ -128,6 +157,9 @@ describe("without memory for Lua", function()
         function() return failing() end, function() return ccw.call(fail, {}, "()", code) end,
         function() return ccw.call(scale, { x }, "f32[2]", { s = ccw.f32(1) }) end, function() return ccw.type "zz" end,
         function() return ccw.attrs { a = 1, b = { 2, 3 }, c = { d = "x" } } end, function() return kernels:names() end,
+        function() return signature:results { "f32[2]" } end, function() return signature:check({ "f32[]" }, {}) end,
+        function() return signature:parameters() end, function() return tostring(signature) end,
+        function() return ccw.signature("f(x: f32[n]) {a: A}", { A = "s32" }) end,
         function() return ccw.s8(1000) end, function() x[1] = "x" end,
         function() return ccw.s8 { 1000 } end, function() return ccw.find "nowhere" end, ccw.registered,
         function() return ccw.call(scale, many, "f32[2]", code) end, function() return core.quote "abc\0" end,

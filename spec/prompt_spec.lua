@@ -173,7 +173,7 @@ describe("the prompt", function()
     assert.equal("", complete "zzz")
     local _, list = session:complete "ccw.s"
     table.sort(list)
-    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8" }, list)
+    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "signature" }, list)
     assert.equal("", (session:complete "lib.scale("))
   end)
 end)

@@ -23,7 +23,7 @@ describe("the tour", function()
     assert.equal("f32[4] {2, 4, 6, 8}", answer 'ccw.call(lib.scale, {x}, "f32[4]", {s = ccw.f32(2)})')
     assert.equal("f32[2048] {1, 2, 3, ..., 126, 127, 128}\nmin 1, max 128, mean 64.5, 0 nan",
       answer 'ccw.call("add_mod", {b, c}, "f32[2048]")')
-    assert.equal("nil\tINVALID_ARGUMENT: scale: execute: attribute 's': expected F32, got F64",
+    assert.equal("nil\tINVALID_ARGUMENT: scale: execute: attribute 's': expected f32, got f64",
       answer 'ccw.try(ccw.call, lib.scale, {x}, "f32[4]", {s = 2.0})')
   end)
 

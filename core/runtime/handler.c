@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -14,6 +15,7 @@ struct ccw_handler {
   XLA_FFI_Handler_Traits traits;
   int major, minor;
   int64_t state_type;
+  _Atomic(ccw_signature *) signature; /* owned; NULL: not known. Set once, by whichever thread */
   char name[];
 };
 
@@ -92,8 +94,18 @@ ccw_handler *ccw_handler_retain(ccw_handler *handler)
 void ccw_handler_release(ccw_handler *handler)
 {
   if (!handler || !ccw_count_down(&handler->count)) return;
+  ccw_signature_release(handler->signature);
   ccw_library_release(handler->library);
   ccw_release(handler, handler->size);
+}
+
+ccw_signature *ccw_handler_signature(const ccw_handler *handler) { return handler->signature; }
+
+void ccw_handler_set_signature(ccw_handler *handler, ccw_signature *signature)
+{
+  ccw_signature *none = NULL;
+  ccw_signature_retain(signature);
+  if (!atomic_compare_exchange_strong(&handler->signature, &none, signature)) ccw_signature_release(signature);
 }
 
 ccw_handler_info ccw_handler_describe(const ccw_handler *handler)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/reader.h"
 #include "base/text.h"
 #include "value/element.h"
 
@@ -248,10 +249,7 @@ const XLA_FFI_Attrs *ccw_attributes_abi(const ccw_attributes *attributes)
 
 static void print_name(const XLA_FFI_ByteSpan *name, ccw_text *text)
 {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  bool plain = name->len > 0 && (name->ptr[0] < '0' || name->ptr[0] > '9');
-  for (size_t i = 0; i < name->len; ++i) plain = plain && name->ptr[i] && strchr(letters, name->ptr[i]);
-  if (plain) {
+  if (ccw_is_name(name->ptr, name->len)) {
     ccw_text_add_bytes(text, name->ptr, name->len);
   } else {
     ccw_text_add(text, "[");

@@ -44,7 +44,7 @@ local function operands(object)
       if message:sub(1, #prefix + 2) == prefix .. ": " then message = message:sub(#prefix + 3) end
     end
     for line in message:gmatch "[^\n]+" do
-      local position = line:match "^arg (%d+)[ :]"
+      local position = line:match "^ *arg (%d+)[ :]"
       if position then found[#found + 1] = math.tointeger(tonumber(position)) end
     end
   end

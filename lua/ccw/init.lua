@@ -14,6 +14,7 @@ show.install()
 local ccw = {
   version = core.version,
   type = core.type,
+  signature = core.signature,
   import = core.import,
   try = errors.try,
   array = array.array,

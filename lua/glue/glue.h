@@ -15,7 +15,7 @@
 /* The kinds of userdata. Each is the name of a metatable and, by its address, the key under which it is kept: comparing by
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
-    CCW_CALL[], CCW_ERROR[];
+    CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -124,6 +124,7 @@ void open_scalars(lua_State *L);
 void open_types(lua_State *L);
 void open_buffers(lua_State *L);
 void open_attributes(lua_State *L);
+void open_signatures(lua_State *L);
 void open_handlers(lua_State *L);
 void open_libraries(lua_State *L);
 void open_calls(lua_State *L);

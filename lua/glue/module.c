@@ -5,7 +5,8 @@
 
 const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = "ccw.scalar",
            CCW_ATTRIBUTES[] = "ccw.attributes", CCW_BUILDER[] = "ccw.builder", CCW_HANDLER[] = "ccw.handler",
-           CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_ERROR[] = "ccw.error";
+           CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_SIGNATURE[] = "ccw.signature",
+           CCW_ERROR[] = "ccw.error";
 
 void set_kind(lua_State *L, const char *kind)
 {
@@ -122,6 +123,7 @@ int luaopen_ccw_core(lua_State *L)
   open_types(L);
   open_buffers(L);
   open_attributes(L);
+  open_signatures(L);
   open_handlers(L);
   open_libraries(L);
   open_calls(L);

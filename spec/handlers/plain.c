@@ -1,7 +1,7 @@
 /* plain.c: handlers over the ABI alone, most of them with something wrong. */
 #include <stdint.h>
 
-#include "../../kernels/plain.h"
+#include "plain.h"
 
 #define HANDLER(name)                                   \
   EXPORT XLA_FFI_Error *name(XLA_FFI_CallFrame *frame); \

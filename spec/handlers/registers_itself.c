@@ -1,6 +1,6 @@
 /* registers_itself.c: a library that registers its handlers when it is loaded, with the struct of today and with that of
  * FFI API 0.3, and once more under a name that is taken by another function. */
-#include "../../kernels/plain.h"
+#include "plain.h"
 
 static XLA_FFI_Error *answer(XLA_FFI_CallFrame *frame, float value)
 {

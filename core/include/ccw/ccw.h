@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "handler.h"
+#include "binding.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -336,6 +336,99 @@ CCW_API const XLA_FFI_Attrs *ccw_attributes_abi(const ccw_attributes *attributes
 /* Adds "{eps = f32(1e-05), mode = "fast", n = 3}". Plain numbers are s64 (3) and f64 (1.5). */
 CCW_API void ccw_attributes_print(const XLA_FFI_Attrs *attributes, ccw_text *text);
 
+/* ==== signature ========================================================================================================
+ *
+ * What a handler binds, as text: contexts, operands and results by pattern, attributes by kind.
+ *
+ *   block_norm(@state, x: f32[r,n], w: f32[n]) -> (y: f32[r,n]) {block: s64, eps: f32}
+ *   many(@stream, b: bf16[*], mask?: pred[n], ...) -> (o: f32[], ...) {op: s32 = add(0)|mul(1), at: {lo: s64, hi: s64}, ...}
+ *
+ * Operands and results. f32[4,n,?] has three dims: one of size 4, one of any size that is captured as n, one of any size.
+ * The same name again means the same size, anywhere in the signature. s32|s64[n] takes either dtype, any[n] every one, and
+ * T[n] too: a capital letter captures the dtype. [*] is any rank, [n,*] a rank of 1 or more, [*1|2] one of these. `mask?: ` is
+ * an optional one (`?: ` without a name), `...` the remaining ones; both come last. `?` alone is one of which nothing is
+ * known.
+ * Attributes. s64 is a scalar, s32[] an array, `string` a string, {...} a dictionary that is read late, {lo: s64, hi: s64} one
+ * of just these members, `pointer` an address in an s64, s32 = add(0)|mul(1) an enum (with |... an open one, which has other
+ * values too), `?` unknown. Any other word is a kind of somebody's own. `...` lets further attributes be there; ...T says that
+ * all of them are the members of the struct T. Names that are no identifiers are quoted: "a b": f32.
+ * Contexts. @stream, @run_id, or with a type: @state(T), @user_data(T); @new_state(T) is a state that is made; @T is a context
+ * of somebody's own.
+ * Spaces may stand anywhere, and a comma behind the last item of a list. A family, of operands, of results or of attributes,
+ * of which a signature binds nothing is not looked at: any number of them is accepted, as XLA does. */
+
+typedef struct ccw_signature ccw_signature;
+
+/* The text of the kind of that name, "s32 = add(0)|mul(1)"; NULL where there is none. It stays until the next question. */
+typedef const char *ccw_kind_finder(void *context, const char *name);
+
+/* Reads the text of a signature. `find` is asked for kinds by name; NULL knows none. A kind that is not found is somebody's
+ * own, CCW_FORM_TYPE. INVALID_ARGUMENT, OUT_OF_RANGE: it is none; the message shows where. */
+CCW_API CCW_MUST_USE ccw_status ccw_signature_parse(
+    const char *text, size_t length, ccw_kind_finder *find, void *context, ccw_signature **out_signature);
+
+/* Another reference, and one less. */
+CCW_API ccw_signature *ccw_signature_retain(ccw_signature *signature);
+CCW_API void ccw_signature_release(ccw_signature *signature);
+
+/* Adds the text, which ccw_signature_parse reads back: contexts, operands, results, attributes, with every kind spelt out. */
+CCW_API void ccw_signature_print(const ccw_signature *signature, ccw_text *text);
+
+/* What stands in front of the operands, "" where there is nothing. Borrowed. */
+CCW_API const char *ccw_signature_name(const ccw_signature *signature);
+
+/* The signature as the binding of a handler, in the order in which it was declared. It has no handler, and of the types of
+ * contexts and states only the names, as ccw_type_info. Borrowed. */
+CCW_API const ccw_binding *ccw_signature_binding(const ccw_signature *signature);
+
+/* A name that stands for a size or, a letter, for a dtype; one struct for each name of a signature. */
+typedef struct ccw_signature_capture {
+  const char *name;
+  bool is_letter;
+  int64_t number; /* of the captures of this signature, from 0 */
+} ccw_signature_capture;
+
+typedef struct ccw_signature_dim {
+  int64_t size;                         /* -1: not given */
+  const ccw_signature_capture *capture; /* NULL: none; any size, where none is given either */
+} ccw_signature_dim;
+
+/* What an operand or a result must be, finer than a binding can say it. */
+typedef struct ccw_signature_pattern {
+  bool is_unknown;                     /* nothing is known of it */
+  uint64_t dtypes;                     /* bit n: the dtype of number n; all bits: any */
+  const ccw_signature_capture *letter; /* captures the dtype; NULL: not captured */
+  uint64_t ranks;                      /* bit n: rank n, up to CCW_MAX_RANK */
+  int64_t size;                        /* of dims, from dim 0 on; the rank may be higher */
+  const ccw_signature_dim *dims;
+} ccw_signature_pattern;
+
+/* The pattern of parameter `i` of the binding, NULL for what is no operand and no result. Borrowed. */
+CCW_API const ccw_signature_pattern *ccw_signature_pattern_of(const ccw_signature *signature, int64_t i);
+
+/* Adds the pattern or the kind of parameter `i` as it stands in the text: "f32[r,n]", "@stream", "s64", "...". */
+CCW_API void ccw_signature_print_parameter(const ccw_signature *signature, int64_t i, ccw_text *text);
+
+/* How many parameters of that word there are. */
+CCW_API int64_t ccw_signature_count(const ccw_signature *signature, ccw_word word);
+
+/* Checks a call: shapes of operands and of results, and attributes (NULL: none). `who` begins the message; NULL: the
+ * signature's name. INVALID_ARGUMENT: all that is wrong, a line each. */
+CCW_API CCW_MUST_USE ccw_status ccw_signature_check(const ccw_signature *signature, const char *who,
+    const ccw_shape *const *operands, int64_t operand_count, const ccw_shape *const *results, int64_t result_count,
+    const XLA_FFI_Attrs *attributes);
+
+/* The shapes of the regular results, ccw_signature_count(signature, CCW_WORD_RET) of them, as the operands determine them;
+ * optional and remaining ones are left out. INVALID_ARGUMENT: the operands do not fit, or a dtype, rank or dim is not
+ * determined by them; the message names it. OUT_OF_RANGE: a size that is too large. */
+CCW_API CCW_MUST_USE ccw_status ccw_signature_results(const ccw_signature *signature, const char *who,
+    const ccw_shape *const *operands, int64_t operand_count, ccw_shape *out_results);
+
+/* Checks a signature that somebody declared against what the binary tells of itself: it may say more, and nothing else.
+ * Contexts and names of operands are not compared. INVALID_ARGUMENT: all that disagrees, a line each. */
+CCW_API CCW_MUST_USE ccw_status ccw_signature_agree(
+    const ccw_signature *declared, const ccw_signature *told, const char *who);
+
 /* ==== comparison ======================================================================================================*/
 
 typedef struct ccw_comparison {
@@ -388,6 +481,12 @@ typedef struct ccw_handler_info {
 
 /* What is known of a handler. */
 CCW_API ccw_handler_info ccw_handler_describe(const ccw_handler *handler);
+
+/* The signature of a handler, as far as it is known: NULL where it is not. Borrowed. */
+CCW_API ccw_signature *ccw_handler_signature(const ccw_handler *handler);
+
+/* Tells a handler its signature, which it retains. The first one stays: a handler that has one keeps it. */
+CCW_API void ccw_handler_set_signature(ccw_handler *handler, ccw_signature *signature);
 
 /* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
  * dynamic linker finds it. All symbols are bound at once, and kept to the library. Its code stays in the process; a file

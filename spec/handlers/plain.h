@@ -1,6 +1,6 @@
-/* plain.h: the little that a handler in plain C needs over the ABI. */
-#ifndef CCW_KERNELS_PLAIN_H
-#define CCW_KERNELS_PLAIN_H
+/* plain.h: the little that a handler over the bare ABI needs, without handler.h. */
+#ifndef CCW_SPEC_PLAIN_H
+#define CCW_SPEC_PLAIN_H
 
 #include <stdarg.h>
 #include <stdbool.h>

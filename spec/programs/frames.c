@@ -1,0 +1,652 @@
+/* Handlers of handler.h against frames made by hand, good and bad: what each of them answers, a line each.
+ *
+ * Compiled as C11 and as C++17. A host of a few lines stands in for the runtime, of whatever version is asked for.
+ */
+#include <ccw/handler.h>
+
+/* ---- a host --------------------------------------------------------------------------------------------------------- */
+
+struct XLA_FFI_Error {
+  XLA_FFI_Error_Code code;
+  char text[1];
+};
+
+static XLA_FFI_Error *new_error(XLA_FFI_Error_Code code, const char *text)
+{
+  XLA_FFI_Error *error = (XLA_FFI_Error *)malloc(sizeof *error + strlen(text));
+  error->code = code;
+  memcpy(error->text, text, strlen(text) + 1);
+  return error;
+}
+
+static XLA_FFI_Error *error_create(XLA_FFI_Error_Create_Args *args) { return new_error(args->errc, args->message); }
+
+static void error_get_details(XLA_FFI_Error_GetDetails_Args *args)
+{
+  args->message = args->error->text;
+  if (args->struct_size >= XLA_FFI_Error_GetDetails_Args_STRUCT_SIZE) args->errc = args->error->code;
+}
+
+static void error_destroy(XLA_FFI_Error_Destroy_Args *args) { free(args->error); }
+
+static XLA_FFI_Error *stream_get(XLA_FFI_Stream_Get_Args *args)
+{
+  (void)args;
+  return new_error(XLA_FFI_Error_Code_UNAVAILABLE, "no stream on this host");
+}
+
+static XLA_FFI_Error *run_id_get(XLA_FFI_RunId_Get_Args *args)
+{
+  args->run_id = 42;
+  return NULL;
+}
+
+static int64_t live_scratch;
+
+static XLA_FFI_Error *scratch_allocate(XLA_FFI_DeviceMemory_Allocate_Args *args)
+{
+  args->data = malloc(args->size);
+  ++live_scratch;
+  return NULL;
+}
+
+static XLA_FFI_Error *scratch_free(XLA_FFI_DeviceMemory_Free_Args *args)
+{
+  free(args->data);
+  --live_scratch;
+  return NULL;
+}
+
+static void *state;
+
+static XLA_FFI_Error *state_set(XLA_FFI_State_Set_Args *args)
+{
+  if (args->struct_size == 40)
+    memcpy(&state, (char *)args + 32, sizeof state); /* before 0.3 */
+  else
+    state = args->state;
+  return NULL;
+}
+
+static XLA_FFI_Error *state_get(XLA_FFI_State_Get_Args *args)
+{
+  if (!state) return new_error(XLA_FFI_Error_Code_NOT_FOUND, "there is no state");
+  if (args->struct_size == 40)
+    memcpy((char *)args + 32, &state, sizeof state);
+  else
+    args->state = state;
+  return NULL;
+}
+
+static XLA_FFI_Future *future_made = (XLA_FFI_Future *)&live_scratch;
+static XLA_FFI_Error *future_error;
+static int future_done;
+
+static XLA_FFI_Error *future_create(XLA_FFI_Future_Create_Args *args)
+{
+  args->future = future_made;
+  return NULL;
+}
+
+static XLA_FFI_Error *future_set_available(XLA_FFI_Future_SetAvailable_Args *args)
+{
+  future_done += args->future == future_made;
+  return NULL;
+}
+
+static XLA_FFI_Error *future_set_error(XLA_FFI_Future_SetError_Args *args)
+{
+  future_error = args->error;
+  return NULL;
+}
+
+static XLA_FFI_Api api;
+
+/* The table of a runtime of 0.`minor`, with as many slots as it had. */
+static void host(int minor)
+{
+  static const size_t sizes[] = {0, 184, 184, 192, 200, 208};
+  memset(&api, 0, sizeof api);
+  api.struct_size = sizes[minor];
+  api.api_version.minor_version = minor;
+  api.XLA_FFI_Error_Create = error_create;
+  api.XLA_FFI_Error_GetDetails = error_get_details;
+  api.XLA_FFI_Error_Destroy = error_destroy;
+  api.XLA_FFI_Stream_Get = stream_get;
+  api.XLA_FFI_State_Set = state_set;
+  api.XLA_FFI_State_Get = state_get;
+  api.XLA_FFI_DeviceMemory_Allocate = scratch_allocate;
+  api.XLA_FFI_DeviceMemory_Free = scratch_free;
+  api.XLA_FFI_Future_Create = future_create;
+  api.XLA_FFI_Future_SetAvailable = future_set_available;
+  api.XLA_FFI_Future_SetError = future_set_error;
+  api.XLA_FFI_RunId_Get = run_id_get;
+}
+
+/* ---- frames --------------------------------------------------------------------------------------------------------- */
+
+enum { MOST = 40 };
+
+/* A frame with room to be changed: three f32 matrices as arguments, one as result, no attributes. */
+typedef struct frame {
+  XLA_FFI_CallFrame f;
+  float data[MOST];
+  int64_t dims[MOST];
+  XLA_FFI_Buffer args[MOST], rets[MOST];
+  void *arg_pointers[MOST], *ret_pointers[MOST];
+  XLA_FFI_ArgType arg_types[MOST];
+  XLA_FFI_RetType ret_types[MOST];
+  XLA_FFI_AttrType attr_types[MOST];
+  XLA_FFI_ByteSpan names[MOST], *name_pointers[MOST];
+  void *values[MOST];
+} frame;
+
+static XLA_FFI_Buffer f32_of(frame *f, int64_t rank)
+{
+  XLA_FFI_Buffer buffer = {XLA_FFI_Buffer_STRUCT_SIZE, NULL, XLA_FFI_DataType_F32, f->data, rank, f->dims};
+  return buffer;
+}
+
+static frame *fresh(int64_t args, int64_t rets)
+{
+  static frame f;
+  memset(&f, 0, sizeof f);
+  for (int i = 0; i < MOST; ++i) {
+    f.dims[i] = 2;
+    f.args[i] = f.rets[i] = f32_of(&f, 2);
+    f.arg_pointers[i] = &f.args[i];
+    f.ret_pointers[i] = &f.rets[i];
+    f.arg_types[i] = XLA_FFI_ArgType_BUFFER;
+    f.ret_types[i] = XLA_FFI_RetType_BUFFER;
+    f.name_pointers[i] = &f.names[i];
+  }
+  f.f.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
+  f.f.api = &api;
+  f.f.stage = XLA_FFI_ExecutionStage_EXECUTE;
+  f.f.args.size = args, f.f.args.types = f.arg_types, f.f.args.args = f.arg_pointers;
+  f.f.rets.size = rets, f.f.rets.types = f.ret_types, f.f.rets.rets = f.ret_pointers;
+  f.f.attrs.types = f.attr_types, f.f.attrs.names = f.name_pointers, f.f.attrs.attrs = f.values;
+  return &f;
+}
+
+/* Adds an attribute at the end; the caller keeps the order. */
+static void add(frame *f, const char *name, int type, void *value)
+{
+  int64_t i = f->f.attrs.size++;
+  f->names[i].ptr = name, f->names[i].len = strlen(name);
+  memcpy(&f->attr_types[i], &type, sizeof type);
+  f->values[i] = value;
+}
+
+/* One line: what the handler answers. */
+static void say(const char *what, XLA_FFI_Handler *handler, XLA_FFI_CallFrame *f)
+{
+  XLA_FFI_Error *error = handler(f);
+  if (error)
+    printf("%s: %s %s\n", what, ccw_code_name(error->code), error->text);
+  else
+    printf("%s: OK\n", what);
+  free(error);
+}
+
+/* ---- handlers ------------------------------------------------------------------------------------------------------- */
+
+CCW_HANDLER(three, ARG(f32, 2, x), ARG(any, any, y), ARG(f32, any, z), RET(any, 2, r)) { return ccw_ok(); }
+CCW_HANDLER(some, ARG(f32, 2, x), OPTIONAL_ARG(f32, 2, y), OPTIONAL_RET(any, any, r))
+{
+  return ccw_aborted("y %d, r %d", ccw_given(y), ccw_given(r));
+}
+CCW_HANDLER(more, ARG(f32, 2, x), REMAINING_ARGS(rest), REMAINING_RETS(rets), ATTRS(dictionary, d))
+{
+  CCW_TRY_LET(ccw_arg_f32, a, ccw_arg_at, rest, 0, f32, 2);
+  CCW_TRY_LET(ccw_arg_any, b, ccw_arg_at, rest, 1, any, any);
+  CCW_TRY_LET(ccw_ret_f32, r, ccw_ret_at, rets, 0, f32, 1);
+  return ccw_aborted("%d %d %d", a.rank == 2, b.rank == 2, r.rank == 1);
+}
+CCW_HANDLER(none) { return ccw_ok(); }
+CCW_HANDLER(quiet, ARG(f32, 2, x)) { return ccw_ok(); }
+
+CCW_ENUM(mode, s32, VALUE(nearest, 0), VALUE(linear, 1));
+CCW_OPEN_ENUM(level, u8, VALUE(low, 1));
+CCW_STRUCT(range, MEMBER(s64, lo), MEMBER(s64, hi));
+CCW_STRUCT(window, MEMBER(struct(range), rows), MEMBER(string, name));
+CCW_HANDLER(attrs, ATTR(f32, eps), ATTR(s64, n), ATTR(string, mode_name))
+{
+  return ccw_aborted("%g %d", (double)eps, (int)n);
+}
+CCW_HANDLER(enums, ATTR(enum(mode), m), ATTR(enum(level), l)) { return ccw_aborted("%d %d", m == mode_linear, l); }
+CCW_HANDLER(structs, ATTR(struct(window), w), ATTR(s64, z))
+{
+  return ccw_aborted("%d %d %d %d", (int)w.rows.lo, (int)w.rows.hi, (int)w.name.size, (int)z);
+}
+CCW_HANDLER(whole, ATTRS(struct(range), r)) { return ccw_aborted("%d %d", (int)r.lo, (int)r.hi); }
+CCW_HANDLER(late, ATTRS(dictionary, d))
+{
+  CCW_TRY_LET(range, r, ccw_attr, d, "r", struct(range));
+  CCW_TRY_LET(int64_t, n, ccw_attr, d, "n", s64);
+  return ccw_aborted(
+      "%d %d %d %d %d", (int)r.lo, (int)n, ccw_has_attr(d, "n"), ccw_is_attr(d, "n", f32), (int)ccw_attr_count(d));
+}
+CCW_HANDLER(twice, ATTR(s64, a, "x"), ATTR(s64, b, "x")) { return ccw_aborted("%d", (int)(a + b)); }
+
+typedef struct even {
+  int64_t half;
+} even;
+static ccw_status read_even(ccw_attribute attribute, even *out)
+{
+  CCW_TRY_LET(int64_t, n, ccw_as, attribute, s64);
+  if (n % 2) return ccw_out_of_range("expected an even number, got %d", (int)n);
+  out->half = n / 2;
+  return ccw_ok();
+}
+CCW_ATTR_TYPE(even, read_even);
+typedef struct vector {
+  const float *data;
+} vector;
+static ccw_status read_vector(ccw_arg_any x, vector *out)
+{
+  CCW_TRY_LET(ccw_arg_f32, v, ccw_match_arg, f32, "vector", x, ccw_of(f32, 1));
+  out->data = v.data;
+  return ccw_ok();
+}
+CCW_ARG_TYPE(vector, read_vector);
+typedef struct minor {
+  int of;
+} minor;
+static ccw_status read_minor(const XLA_FFI_CallFrame *f, minor *out)
+{
+  if (!f->api) return ccw_failed_precondition("there is no api");
+  out->of = f->api->api_version.minor_version;
+  return ccw_ok();
+}
+CCW_CTX_TYPE(minor, read_minor);
+CCW_HANDLER(own, ATTR(type(even), e), ARG_AS(vector, v), CTX(type(minor), m))
+{
+  return ccw_aborted("%d %d", (int)e.half, m.of);
+}
+
+typedef struct counter {
+  int n;
+} counter;
+static void counter_free(counter *c) { free(c); }
+CCW_STATE(counter, counter_free);
+typedef struct settings {
+  int n;
+} settings;
+CCW_USER_DATA(settings);
+typedef struct recorder {
+  XLA_FFI_Extension base;
+} recorder;
+CCW_EXTENSION(recorder, 128, 0, 1);
+
+CCW_STAGE_HANDLER(instantiate, make, NEW_STATE(counter, c), ATTR(s64, n))
+{
+  if (n == 0) return ccw_ok();
+  *c = (counter *)calloc(1, sizeof **c);
+  (*c)->n = (int)n;
+  return n < 0 ? ccw_aborted("after it was made") : ccw_ok();
+}
+CCW_STAGE_HANDLER(prepare, make_prepared, NEW_STATE(counter, c)) { return ccw_aborted("%d", *c == NULL); }
+CCW_HANDLER(count, CTX(state(counter), c)) { return ccw_aborted("state %d", c->n); }
+CCW_HANDLER(count_prepared, CTX(prepared(counter), c)) { return ccw_ok(); }
+CCW_HANDLER(streams, ARG(f32, 2, x), CTX(stream, s), CTX(run_id, id)) { return ccw_ok(); }
+CCW_HANDLER(ids, CTX(run_id, id)) { return ccw_aborted("%d", (int)id); }
+CCW_HANDLER(extends, CTX(extension(recorder), e)) { return ccw_ok(); }
+CCW_HANDLER(options, CTX(custom_options, o)) { return ccw_ok(); }
+CCW_HANDLER(data, CTX(user_data(settings), s)) { return ccw_ok(); }
+CCW_STAGE_HANDLER(record, records) { return ccw_ok(); }
+CCW_HANDLER(trait, TRAIT(command_buffer_compatible)) { return ccw_ok(); }
+CCW_HANDLER(scratches, CTX(scratch, s), ATTR(s64, n))
+{
+  for (int64_t i = 0; i < n; ++i) {
+    CCW_TRY_LET(void *, p, ccw_scratch_take, s, 10, 64);
+    memset(p, 1, 10);
+  }
+  return ccw_aborted("live %d", (int)live_scratch);
+}
+CCW_HANDLER(promises, CTX(frame, f), ATTR(s64, n))
+{
+  CCW_TRY_LET(ccw_future, future, ccw_future_create, f);
+  if (n) return ccw_aborted("too late");
+  return ccw_future_complete(future, ccw_ok());
+}
+
+/* ---- what they answer ----------------------------------------------------------------------------------------------- */
+
+static void operands(void)
+{
+  frame *f = fresh(3, 1);
+  say("fits", three, &f->f);
+  f->args[0].dtype = XLA_FFI_DataType_S32, f->args[1].rank = 1, f->rets[0].rank = 1,
+  f->args[2].dtype = XLA_FFI_DataType_BF16;
+  f->args[0].rank = 1;
+  say("all bad ones", three, &f->f);
+  f = fresh(3, 1), f->args[2].dtype = (XLA_FFI_DataType)99;
+  say("no dtype", three, &f->f);
+  f = fresh(2, 1);
+  say("too few", three, &f->f);
+  f = fresh(4, 2);
+  say("too many", three, &f->f);
+  f = fresh(-7, -7);
+  say("below zero", three, &f->f);
+  f = fresh(3, 1), f->arg_types[1] = (XLA_FFI_ArgType)77;
+  say("kind", three, &f->f);
+  f = fresh(3, 1), f->arg_pointers[1] = NULL;
+  say("no buffer", three, &f->f);
+  f = fresh(3, 1), f->args[1].dims = NULL, f->args[2].rank = -3;
+  say("no dims", three, &f->f);
+  f = fresh(3, 1), f->args[1].dims = NULL, f->args[1].rank = 0;
+  say("rank 0 needs none", three, &f->f);
+  f = fresh(3, 1), f->f.args.types = NULL;
+  say("no types", three, &f->f);
+  f = fresh(3, 1), f->f.rets.rets = NULL;
+  say("no results", three, &f->f);
+  f = fresh(3, 1), f->f.struct_size = 176;
+  say("size", three, &f->f);
+  f = fresh(3, 1), f->f.stage = XLA_FFI_ExecutionStage_PREPARE;
+  say("stage", three, &f->f);
+  f = fresh(3, 1), f->f.stage = (XLA_FFI_ExecutionStage)9;
+  say("no stage", three, &f->f);
+  f = fresh(7, 9);
+  say("nothing bound, nothing checked", none, &f->f);
+  f = fresh(1, 9);
+  say("no result bound", quiet, &f->f);
+
+  f = fresh(1, 0);
+  say("none given", some, &f->f);
+  f = fresh(2, 1);
+  say("both given", some, &f->f);
+  f = fresh(2, 1), f->args[1].rank = 3;
+  say("given, and bad", some, &f->f);
+  f = fresh(3, 1);
+  say("one too many", some, &f->f);
+  f = fresh(0, 0);
+  say("required", some, &f->f);
+
+  f = fresh(3, 1), f->rets[0].rank = 1;
+  say("remaining", more, &f->f);
+  f = fresh(2, 1);
+  say("remaining: past the end", more, &f->f);
+  f = fresh(3, 1), f->args[1].dtype = XLA_FFI_DataType_S4;
+  say("remaining: another dtype", more, &f->f);
+  f = fresh(3, 1), f->arg_types[1] = (XLA_FFI_ArgType)2;
+  say("remaining: another kind", more, &f->f);
+  f = fresh(3, 1);
+  say("remaining: another rank", more, &f->f);
+  f = fresh(0, 0);
+  say("remaining: one at least", more, &f->f);
+}
+
+static void attributes(void)
+{
+  float eps = 0.5f;
+  int64_t n = 7, odd = 3, zero = 0;
+  int32_t m = 1;
+  uint8_t l = 200;
+  XLA_FFI_Scalar of_f32 = {XLA_FFI_DataType_F32, &eps}, of_s64 = {XLA_FFI_DataType_S64, &n};
+  XLA_FFI_Scalar of_s32 = {XLA_FFI_DataType_S32, &m}, of_u8 = {XLA_FFI_DataType_U8, &l};
+  XLA_FFI_Scalar of_odd = {XLA_FFI_DataType_S64, &odd}, of_zero = {XLA_FFI_DataType_S64, &zero};
+  XLA_FFI_Scalar empty = {XLA_FFI_DataType_S64, NULL};
+  XLA_FFI_ByteSpan text = {"text", 4};
+  const XLA_FFI_AttrType SCALAR = XLA_FFI_AttrType_SCALAR, STRING = XLA_FFI_AttrType_STRING;
+  const XLA_FFI_AttrType DICTIONARY = XLA_FFI_AttrType_DICTIONARY;
+
+  frame *f = fresh(0, 0);
+  add(f, "eps", SCALAR, &of_f32), add(f, "mode_name", STRING, &text), add(f, "n", SCALAR, &of_s64);
+  say("attributes", attrs, &f->f);
+  f->values[0] = &of_s64, f->values[1] = &of_s32, f->attr_types[1] = SCALAR;
+  say("wrong types", attrs, &f->f);
+  f = fresh(0, 0), add(f, "eps", SCALAR, &of_f32), add(f, "m", STRING, &text);
+  say("missing", attrs, &f->f);
+  f = fresh(0, 0);
+  add(f, "esp", SCALAR, &of_f32), add(f, "mode_name", STRING, &text), add(f, "n", SCALAR, &of_s64);
+  say("misspelt", attrs, &f->f);
+  f = fresh(0, 0), add(f, "eps", SCALAR, &of_f32), add(f, "mode_name", STRING, &text);
+  add(f, "n", SCALAR, &of_s64), add(f, "verbose", SCALAR, &of_s64);
+  say("extra", attrs, &f->f);
+  f = fresh(0, 0);
+  say("none", attrs, &f->f);
+  f = fresh(0, 0), add(f, "n", SCALAR, &of_s64), add(f, "eps", SCALAR, &of_f32), add(f, "mode_name", STRING, &text);
+  say("order", attrs, &f->f);
+  f = fresh(0, 0), add(f, "eps", SCALAR, &of_f32), add(f, "mode_name", STRING, NULL), add(f, "n", SCALAR, &empty);
+  say("no values", attrs, &f->f);
+  f = fresh(0, 0), add(f, "eps", 9, &of_f32), add(f, "mode_name", STRING, &text);
+  add(f, "n", SCALAR, &of_s64), f->name_pointers[2] = NULL;
+  say("no name", attrs, &f->f);
+  f = fresh(0, 0), f->f.attrs.size = 3, f->f.attrs.names = NULL;
+  say("no names", attrs, &f->f);
+  f = fresh(0, 0), f->f.attrs.size = -1;
+  say("below zero", attrs, &f->f);
+  f = fresh(0, 0), add(f, "x", SCALAR, &of_s64);
+  say("bound twice", twice, &f->f);
+
+  f = fresh(0, 0), add(f, "l", SCALAR, &of_u8), add(f, "m", SCALAR, &of_s32);
+  say("enums", enums, &f->f);
+  m = 7;
+  say("enums: not known", enums, &f->f);
+  f->values[1] = &of_u8;
+  say("enums: dtype", enums, &f->f);
+
+  frame inner = *fresh(0, 0), outer = inner;
+  for (int i = 0; i < MOST; ++i) inner.name_pointers[i] = &inner.names[i], outer.name_pointers[i] = &outer.names[i];
+  inner.f.attrs.types = inner.attr_types, inner.f.attrs.names = inner.name_pointers, inner.f.attrs.attrs = inner.values;
+  outer.f.attrs.types = outer.attr_types, outer.f.attrs.names = outer.name_pointers, outer.f.attrs.attrs = outer.values;
+  add(&inner, "hi", SCALAR, &of_s64), add(&inner, "lo", SCALAR, &of_odd);
+  add(&outer, "name", STRING, &text), add(&outer, "rows", DICTIONARY, &inner.f.attrs);
+  f = fresh(0, 0), add(f, "w", DICTIONARY, &outer.f.attrs), add(f, "z", SCALAR, &of_s64);
+  say("structs", structs, &f->f);
+  inner.values[1] = &of_f32, outer.names[0].ptr = "nama";
+  say("structs: nested", structs, &f->f);
+  inner.f.attrs.types = NULL;
+  say("structs: broken", structs, &f->f);
+  inner.f.attrs.types = inner.attr_types, f->attr_types[0] = STRING, f->values[0] = &text;
+  say("structs: none", structs, &f->f);
+  say("whole", whole, &inner.f);
+  inner.values[1] = &of_odd;
+  say("whole: fits", whole, &inner.f);
+  f = fresh(0, 0), add(f, "n", SCALAR, &of_s64), add(f, "r", DICTIONARY, &inner.f.attrs);
+  say("late", late, &f->f);
+  f->values[0] = &of_f32;
+  say("late: type", late, &f->f);
+  inner.f.attrs.size = 1;
+  say("late: missing", late, &f->f);
+  f = fresh(0, 0), f->f.attrs.size = 2, f->f.attrs.attrs = NULL;
+  say("late: broken", late, &f->f);
+
+  f = fresh(1, 0), f->args[0].rank = 1, add(f, "e", SCALAR, &of_zero);
+  say("own types", own, &f->f);
+  f->values[0] = &of_odd, f->args[0].rank = 2;
+  say("own types: refused", own, &f->f);
+  f->values[0] = &text, f->attr_types[0] = STRING;
+  say("own types: kind", own, &f->f);
+  n = -1;
+  f = fresh(0, 0), add(f, "n", SCALAR, &of_s64), f->f.stage = XLA_FFI_ExecutionStage_INSTANTIATE;
+  say("state: failed later", make, &f->f);
+  n = 0;
+  say("state: none made", make, &f->f);
+  n = 5;
+  say("state: no attribute", make_prepared, &f->f);
+  f->f.stage = XLA_FFI_ExecutionStage_EXECUTE;
+  say("state: not there", count, &f->f);
+  f->f.stage = XLA_FFI_ExecutionStage_INSTANTIATE;
+  say("state: made", make, &f->f);
+  f->f.stage = XLA_FFI_ExecutionStage_EXECUTE;
+  say("state: used", count, &f->f);
+  host(2);
+  say("state: used under 0.2", count, &f->f);
+  say("state: prepared under 0.2", count_prepared, &f->f);
+  free(state), state = NULL;
+  f->f.stage = XLA_FFI_ExecutionStage_INSTANTIATE;
+  say("state: made under 0.2", make, &f->f);
+  printf("state of 0.2: %d\n", ((counter *)state)->n);
+  host(1);
+  say("state: 0.1", make, &f->f);
+  host(5);
+  free(state), state = NULL;
+  f->f.stage = XLA_FFI_ExecutionStage_EXECUTE;
+  n = 3;
+  say("scratch", scratches, &f->f);
+  n = 17;
+  say("scratch: too many", scratches, &f->f);
+  printf("scratch left: %d\n", (int)live_scratch);
+  n = 0;
+  say("future", promises, &f->f);
+  n = 1, f->f.future = NULL;
+  say("future: failed", promises, &f->f);
+  printf("future: done %d, error %s\n", future_done, future_error ? future_error->text : "none");
+  free(future_error);
+}
+
+static void contexts(void)
+{
+  frame *f = fresh(1, 0);
+  f->args[0].rank = 1;
+  say("context", streams, &f->f);
+  say("run id", ids, &f->f);
+  host(3);
+  say("extension under 0.3", extends, &f->f);
+  host(4);
+  say("custom options under 0.4", options, &f->f);
+  host(5);
+  say("user data", data, &f->f);
+  api.struct_size = 88; /* as tables of 0.1 said of themselves, which had the run id */
+  api.api_version.minor_version = 1;
+  say("run id under 0.1", ids, &f->f);
+  f->f.api = NULL;
+  XLA_FFI_Error *error = ids(&f->f);
+  printf("no api: %s\n", error ? "an error" : "OK");
+  host(5);
+}
+
+static void metadata_of(const char *what, XLA_FFI_Handler *handler)
+{
+  XLA_FFI_Metadata metadata;
+  memset(&metadata, 0, sizeof metadata);
+  metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
+  XLA_FFI_Metadata_Extension extension = {
+      {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, NULL}, &metadata};
+  frame *f = fresh(0, 0);
+  f->f.extension_start = &extension.extension_base;
+  XLA_FFI_Error *error = handler(&f->f);
+  printf("%s: %d.%d traits %u state %d%s%s\n", what, metadata.api_version.major_version,
+      metadata.api_version.minor_version, (unsigned)metadata.traits, (int)metadata.state_type_id.type_id,
+      error ? " " : "", error ? error->text : "");
+  free(error);
+}
+
+static void versions(void)
+{
+  metadata_of("buffers", three);
+  metadata_of("attributes", attrs);
+  metadata_of("stream, run id", streams);
+  metadata_of("scratch", scratches);
+  metadata_of("frame", promises);
+  metadata_of("state", count);
+  metadata_of("state made, not registered", make);
+  ccw_type_id_counter.type_id = 17;
+  metadata_of("state made", make);
+  metadata_of("state made in prepare", make_prepared);
+  metadata_of("prepared state", count_prepared);
+  metadata_of("extension", extends);
+  metadata_of("record", records);
+  metadata_of("custom options", options);
+  metadata_of("trait", trait);
+  frame *f = fresh(3, 1);
+  XLA_FFI_InternalExtension unknown = {sizeof unknown, (XLA_FFI_InternalExtension_Type)50, NULL};
+  f->f.extension_start = &unknown;
+  say("an extension of another kind", three, &f->f);
+  f->args[0].rank = 1;
+  say("the same, and a bad operand", three, &f->f);
+  unknown.type = XLA_FFI_Extension_Metadata;
+  unknown.struct_size = 8;
+  say("a question that is too small", three, &f->f);
+}
+
+static uint64_t random_state = 20261130;
+
+static int draw(int n)
+{
+  random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int)(random_state >> 33) % n;
+}
+
+/* Damages frames at random: every answer is success or an error, and nothing is read that is not there. */
+static void fuzz(void)
+{
+  static XLA_FFI_Handler *const handlers[] = {
+      three, some, more, none, attrs, enums, structs, whole, late, own, count, streams, options};
+  int refused = 0, taken = 0;
+  int64_t number = 1;
+  XLA_FFI_Scalar scalar = {XLA_FFI_DataType_S64, &number};
+  XLA_FFI_ByteSpan text = {"text", 4};
+  for (int round = 0; round < 200000; ++round) {
+    int64_t args = draw(5);
+    frame *f = fresh(args, draw(3));
+    static const char *const known[] = {"eps", "l", "m", "mode_name", "n", "r", "w", "z", "lo", "hi", "e", ""};
+    for (int i = draw(4); i > 0; --i) {
+      const char *name = known[draw(12)];
+      int type = draw(6);
+      void *value = type == 3 ? (void *)&scalar : type == 4 ? (void *)&text : type == 2 && draw(2) ? &f->f.attrs : NULL;
+      add(f, name, type, value);
+    }
+    for (int i = draw(3); i > 0; --i) {
+      int k = draw(4);
+      switch (draw(18)) {
+      case 0: f->f.args.size = -draw(100); break;
+      case 1: f->f.args.types = NULL; break;
+      case 2: f->f.args.args = NULL; break;
+      case 3: f->f.rets.size = -1; break;
+      case 4: f->f.rets.types = NULL; break;
+      case 5: f->f.rets.rets = NULL; break;
+      case 6: f->f.attrs.size = -draw(3); break;
+      case 7: f->f.attrs.names = NULL; break;
+      case 8: f->f.attrs.attrs = NULL; break;
+      case 9: f->f.attrs.types = NULL; break;
+      case 10: f->name_pointers[k] = NULL; break;
+      case 11: f->values[k] = NULL; break;
+      case 12: f->arg_pointers[k] = NULL; break;
+      case 13: f->args[k].dims = NULL; break;
+      case 14: f->args[k].rank = draw(5) - 2; break;
+      case 15: f->arg_types[k] = (XLA_FFI_ArgType)draw(90); break;
+      case 16: f->names[k].ptr = NULL; break;
+      case 17: f->args[k].dtype = (XLA_FFI_DataType)(draw(60) - 10); break;
+      }
+    }
+    XLA_FFI_Error *error = handlers[draw((int)(sizeof handlers / sizeof *handlers))](&f->f);
+    if (error)
+      ++refused;
+    else
+      ++taken;
+    free(error);
+  }
+  printf("fuzz: %d refused, %d taken\n", refused > 100000, taken > 1000);
+}
+
+#ifdef __cplusplus
+#include <stdexcept>
+CCW_HANDLER(throws, ATTR(s64, n))
+{
+  if (n == 1) throw std::runtime_error("out of paper");
+  throw 5;
+}
+#endif
+
+int main(void)
+{
+  host(5);
+  operands();
+  attributes();
+  contexts();
+  versions();
+  fuzz();
+#ifdef __cplusplus
+  int64_t n = 1;
+  XLA_FFI_Scalar of_s64 = {XLA_FFI_DataType_S64, &n};
+  frame *f = fresh(0, 0);
+  add(f, "n", XLA_FFI_AttrType_SCALAR, &of_s64);
+  say("throws", throws, &f->f);
+  n = 2;
+  say("throws something", throws, &f->f);
+#endif
+  return 0;
+}
