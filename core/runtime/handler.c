@@ -6,6 +6,7 @@
 #include "runtime/api.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
+#include "runtime/handler.h"
 
 struct ccw_handler {
   ccw_count count;
@@ -15,6 +16,8 @@ struct ccw_handler {
   XLA_FFI_Handler_Traits traits;
   int major, minor;
   int64_t state_type;
+  void (*release)(void *context); /* what else ends with the handler; NULL: nothing */
+  void *context;
   _Atomic(ccw_signature *) signature; /* owned; NULL: not known. Set once, by whichever thread */
   char name[];
 };
@@ -94,9 +97,16 @@ ccw_handler *ccw_handler_retain(ccw_handler *handler)
 void ccw_handler_release(ccw_handler *handler)
 {
   if (!handler || !ccw_count_down(&handler->count)) return;
+  if (handler->release) handler->release(handler->context);
   ccw_signature_release(handler->signature);
   ccw_library_release(handler->library);
   ccw_release(handler, handler->size);
+}
+
+void ccw_handler_end_with(ccw_handler *handler, void (*release)(void *context), void *context)
+{
+  handler->release = release;
+  handler->context = context;
 }
 
 ccw_signature *ccw_handler_signature(const ccw_handler *handler) { return handler->signature; }

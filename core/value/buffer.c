@@ -1,6 +1,7 @@
 #include "value/buffer.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -18,6 +19,9 @@ typedef struct storage {
   size_t block;                                 /* bytes of the whole block */
   void (*release)(void *context, void *memory); /* of imported memory; NULL: there is nothing to do */
   void *context;
+  char label[64]; /* of memory that is lent; "" else */
+  bool read_only;
+  atomic_bool is_over;
 } storage;
 
 struct ccw_buffer {
@@ -102,6 +106,24 @@ ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*releas
   *out_copied = copied;
   *out_buffer = buffer;
   return ccw_ok();
+}
+
+ccw_status ccw_buffer_lend(
+    const ccw_shape *shape, void *memory, const char *label, bool read_only, ccw_buffer **out_buffer)
+{
+  storage *s = ccw_allocate(sizeof *s);
+  if (!s) return ccw_no_memory(sizeof *s);
+  *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only};
+  snprintf(s->label, sizeof s->label, "%s", label);
+  return new_buffer(shape, 0, s, out_buffer);
+}
+
+void ccw_buffer_recall(ccw_buffer *buffer) { buffer->storage->is_over = true; }
+
+ccw_loan ccw_buffer_loan(const ccw_buffer *buffer)
+{
+  const storage *s = buffer->storage;
+  return (ccw_loan){s->label, s->read_only, s->is_over};
 }
 
 ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view)

@@ -234,3 +234,5 @@ void ccw_element_store(void *memory, int64_t index, ccw_scalar scalar)
   if (ccw_dtype_class(scalar.dtype) == CCW_CLASS_FLOAT) bits = encode(scalar.dtype, scalar.as.f);
   store_bits(scalar.dtype, memory, index, bits);
 }
+
+ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory) { return ccw_element_load(dtype, memory, 0); }

@@ -65,7 +65,8 @@ function meta.__tostring(library)
 end
 
 --- handler: the functions of one custom call.
--- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists.
+-- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists; address,
+-- of its execute function, by which another runtime may call it as long as the handler is kept.
 -- ccw.call(handler, operands, results, attributes) runs it.
 
 local handler_metatable = core.handler_metatable

@@ -7,7 +7,29 @@
 /* The user value of a box: what keeps imported memory alive. */
 enum { OWNER = 1 };
 
-ccw_buffer *check_buffer(lua_State *L, int index) { return check_box(L, index, CCW_BUFFER); }
+ccw_buffer *check_buffer(lua_State *L, int index)
+{
+  ccw_buffer *buffer = check_box(L, index, CCW_BUFFER);
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  if (loan.is_over) luaL_error(L, "%s: the call that it belonged to is over; keep its copy()", loan.label);
+  return buffer;
+}
+
+/* The buffer at that index, to be written. */
+static ccw_buffer *check_writable(lua_State *L, int index)
+{
+  ccw_buffer *buffer = check_buffer(L, index);
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  if (loan.read_only) luaL_error(L, "%s: operands are read only", loan.label);
+  return buffer;
+}
+
+/* "arg 0 'x': " for the operand of a handler, "" for other buffers; a string of Lua's. */
+static const char *push_label(lua_State *L, const ccw_buffer *buffer)
+{
+  const char *label = ccw_buffer_loan(buffer).label;
+  return *label ? lua_pushfstring(L, "%s: ", label) : "";
+}
 
 /* Lua sees a buffer as a few bytes. When the memory in use has doubled since the last full collection, and by more than
  * 64 MiB, there may be much to find. */
@@ -65,14 +87,16 @@ static int buffer_import(lua_State *L)
 /* ---- elements ------------------------------------------------------------------------------------------------------ */
 
 /* The element or row at an index counted from 1; -1 for one past the end, which ends ipairs. */
-static int64_t check_index(lua_State *L, const ccw_shape *shape, bool end_is_fine)
+static int64_t check_index(lua_State *L, const ccw_buffer *buffer, bool end_is_fine)
 {
+  const ccw_shape *shape = ccw_buffer_shape(buffer);
   int is_integer;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-  if (shape->rank == 0) luaL_error(L, "rank 0 has no index: use item()");
-  if (!is_integer) luaL_error(L, "an index is an integer, this is %f", lua_tonumber(L, 2));
+  if (shape->rank == 0) luaL_error(L, "%srank 0 has no index: use item()", push_label(L, buffer));
+  if (!is_integer) luaL_error(L, "%san index is an integer, this is %f", push_label(L, buffer), lua_tonumber(L, 2));
   if (end_is_fine && i >= 1 && i - 1 == shape->dims[0]) return -1;
-  if (i < 1 || i > shape->dims[0]) luaL_error(L, "index %I is outside 1 to %I", i, (lua_Integer)shape->dims[0]);
+  if (i < 1 || i > shape->dims[0])
+    luaL_error(L, "%sindex %I is outside 1 to %I", push_label(L, buffer), i, (lua_Integer)shape->dims[0]);
   return i - 1;
 }
 
@@ -137,7 +161,7 @@ static int buffer_index(lua_State *L)
   if (lua_type(L, 2) == LUA_TNUMBER) {
     ccw_buffer *buffer = check_buffer(L, 1);
     const ccw_shape *shape = ccw_buffer_shape(buffer);
-    int64_t i = check_index(L, shape, true);
+    int64_t i = check_index(L, buffer, true);
     if (i < 0)
       lua_pushnil(L);
     else if (shape->rank == 1)
@@ -184,16 +208,19 @@ static const char *push_expected(lua_State *L, int index, const ccw_buffer *buff
 
 static int buffer_newindex(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   const ccw_shape *shape = ccw_buffer_shape(buffer);
   if (lua_type(L, 2) != LUA_TNUMBER)
     return luaL_error(L, "elements are set by their number, this is a %s", kind_name(L, 2));
-  int64_t i = check_index(L, shape, false);
-  if (shape->rank > 1) return luaL_error(L, "[%I] is a row: write its elements, or fill() it", i + 1);
+  int64_t i = check_index(L, buffer, false);
+  if (shape->rank > 1)
+    return luaL_error(L, "%s[%I] is a row: write its elements, or fill() it", push_label(L, buffer), i + 1);
   ccw_scalar scalar;
-  if (!to_element(L, 3, buffer, &scalar)) return luaL_error(L, "element [%I]: %s", i + 1, push_expected(L, 3, buffer));
+  if (!to_element(L, 3, buffer, &scalar))
+    return luaL_error(L, "%selement [%I]: %s", push_label(L, buffer), i + 1, push_expected(L, 3, buffer));
   if (push_problem(L, ccw_buffer_set(buffer, i, scalar)) == 0) return 0;
-  return luaL_error(L, "element [%I]: %s", i + 1, lua_tostring(L, -1));
+  const char *problem = lua_tostring(L, -1);
+  return luaL_error(L, "%selement [%I]: %s", push_label(L, buffer), i + 1, problem);
 }
 
 static int buffer_len(lua_State *L)
@@ -237,7 +264,7 @@ static int get_element(lua_State *L)
 /* put(buffer, k, element) -> nil, or why not. For those who know better where the element came from. */
 static int put_element(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   int64_t k = check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1);
   ccw_scalar scalar;
   if (!to_element(L, 3, buffer, &scalar)) {
@@ -282,7 +309,7 @@ static int buffer_item(lua_State *L)
 /* buffer:fill(number) -> buffer. Every element becomes the number. */
 static int buffer_fill(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   ccw_scalar scalar;
   if (!to_element(L, 2, buffer, &scalar)) return luaL_argerror(L, 2, push_expected(L, 2, buffer));
   ccw_status status = ccw_buffer_fill(buffer, scalar);
@@ -337,7 +364,7 @@ static int buffer_bytes(lua_State *L)
 /* buffer:set_bytes(string) -> buffer. Overwrites the memory; the string must be exactly as long. */
 static int buffer_set_bytes(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   size_t length;
   const char *bytes = luaL_checklstring(L, 2, &length);
   void *data = ccw_buffer_data(buffer);
@@ -391,7 +418,7 @@ static int buffer_close(lua_State *L)
 /* iota(buffer, dim) -> buffer. */
 static int buffer_iota(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   ccw_status status = ccw_buffer_iota(buffer, (int32_t)check_integer(L, 2, -1, CCW_MAX_RANK));
   if (status.code) return raise_status(L, status, NULL, NULL);
   lua_settop(L, 1);
@@ -401,7 +428,7 @@ static int buffer_iota(lua_State *L)
 /* random(buffer, seed, low, high) -> buffer. */
 static int buffer_random(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_writable(L, 1);
   uint64_t seed = (uint64_t)check_integer(L, 2, INT64_MIN, INT64_MAX);
   ccw_scalar low, high;
   luaL_argexpected(L, to_scalar(L, 3, &low), 3, "number");

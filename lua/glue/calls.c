@@ -10,6 +10,9 @@ enum { RETURNS = 1, OPERANDS, RESULTS };
  * only one; attributes are a dictionary, a simple table or nil. */
 enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT };
 
+/* The box of a call has a second place: not NULL while it runs. */
+enum { RUNNING = 1 };
+
 enum { FEW = 16 }; /* buffers that need no memory to be listed */
 
 typedef struct buffer_list {
@@ -28,15 +31,26 @@ static void make_room(lua_State *L, int index, buffer_list *list)
   if (list->count > FEW) list->buffers = lua_newuserdatauv(L, (size_t)list->count * sizeof *list->buffers, 0);
 }
 
-static void take_buffers(lua_State *L, int index, buffer_list *list)
+/* Of the memory that is lent to a handler in Lua operands are read only, and none of it outlives the call. */
+static ccw_buffer *check_loan(lua_State *L, ccw_buffer *buffer, bool is_result, bool is_kept)
 {
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  if (*loan.label && is_kept)
+    luaL_error(L, "a prepared call cannot keep %s, which lives as long as its call; pass its copy()", loan.label);
+  if (loan.read_only && is_result) luaL_error(L, "%s: operands are read only", loan.label);
+  return buffer;
+}
+
+static void take_buffers(lua_State *L, int index, bool is_kept, buffer_list *list)
+{
+  bool is_result = index == RETS;
   if (lua_isnil(L, index)) {
-    list->buffers[0] = check_buffer(L, RETURNED);
+    list->buffers[0] = check_loan(L, check_buffer(L, RETURNED), is_result, is_kept);
     return;
   }
   for (int64_t i = 0; i < list->count; ++i) {
     lua_rawgeti(L, index, i + 1);
-    list->buffers[i] = check_buffer(L, -1);
+    list->buffers[i] = check_loan(L, check_buffer(L, -1), is_result, is_kept);
     lua_pop(L, 1);
   }
 }
@@ -63,8 +77,8 @@ static const char *name_of(lua_State *L)
   return name ? name : ccw_handler_describe(check_handler(L, HANDLER)).name;
 }
 
-/* Prepares the call that stands on the stack; raises when that fails. */
-static void prepare(lua_State *L, ccw_call **out_call)
+/* Prepares the call that stands on the stack, to be kept or to be run and forgotten; raises when that fails. */
+static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
 {
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
   ccw_call_options options = {.run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
@@ -81,8 +95,8 @@ static void prepare(lua_State *L, ccw_call **out_call)
   options.name = lua_tostring(L, NAME);
   ccw_attributes *attributes = NULL;
   if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
-  take_buffers(L, ARGS, &operands);
-  take_buffers(L, RETS, &results);
+  take_buffers(L, ARGS, is_kept, &operands);
+  take_buffers(L, RETS, is_kept, &results);
 
   ccw_status status = simple ? build_simple(L, ATTRIBUTES, &attributes) : ccw_ok();
   if (!status.code)
@@ -127,7 +141,7 @@ static int call_prepare(lua_State *L)
   lua_settop(L, STRICT);
   void **box = new_box(L, CCW_CALL);
   int at = lua_gettop(L);
-  prepare(L, (ccw_call **)box);
+  prepare(L, true, (ccw_call **)box);
   lua_createtable(L, 3, 0);
   lua_pushvalue(L, RETURNED);
   lua_rawseti(L, -2, RETURNS);
@@ -140,13 +154,23 @@ static int call_prepare(lua_State *L)
   return 1;
 }
 
+/* Runs it with the Lua state given up: the handler, or a thread that it waits for, may be written in Lua. */
+static ccw_status run_given_up(lua_State *L, ccw_call *call)
+{
+  owner *o = owner_of(L);
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_call_run(call);
+  owner_take_back(o, depth);
+  return status;
+}
+
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
 static int call_once(lua_State *L)
 {
   lua_settop(L, STRICT);
   ccw_call *call;
-  prepare(L, &call);
-  ccw_status status = ccw_call_run(call);
+  prepare(L, false, &call);
+  ccw_status status = run_given_up(L, call);
   ccw_call_free(call);
   if (status.code) return raise_status(L, status, name_of(L), "execute");
   lua_pushvalue(L, RETURNED);
@@ -156,8 +180,12 @@ static int call_once(lua_State *L)
 /* Runs the handler. What is called call() in Lua is described in ccw/call.lua. */
 static int call_run(lua_State *L)
 {
+  void **box = check_kind(L, 1, CCW_CALL);
   ccw_call *call = check_box(L, 1, CCW_CALL);
-  ccw_status status = ccw_call_run(call);
+  if (box[RUNNING]) return luaL_error(L, "this call is running");
+  box[RUNNING] = call; /* the handler may be written in Lua, and close it */
+  ccw_status status = run_given_up(L, call);
+  box[RUNNING] = NULL;
   if (status.code) return raise_status(L, status, ccw_call_name(call), "execute");
   lua_getiuservalue(L, 1, 1);
   lua_rawgeti(L, -1, RETURNS);
@@ -183,6 +211,7 @@ static int call_explain(lua_State *L)
 static int call_close(lua_State *L)
 {
   void **box = check_kind(L, 1, CCW_CALL);
+  if (box[RUNNING]) return luaL_error(L, "this call is running");
   ccw_call_free(*box);
   *box = NULL;
   return 0;

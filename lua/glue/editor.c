@@ -12,6 +12,7 @@ typedef struct editor {
   EditLine *line;
   History *history;
   lua_State *L; /* while a line is read */
+  owner *owner; /* borrowed from the state */
   char prompt[64];
 } editor;
 
@@ -39,6 +40,7 @@ static unsigned char complete(EditLine *line, int key)
   editor *e;
   el_get(line, EL_CLIENTDATA, &e);
   lua_State *L = e->L;
+  if (!owner_enter(e->owner)) return CC_ERROR; /* it was given up for the reading */
   const LineInfo *info = el_line(line);
   int top = lua_gettop(L);
   unsigned char answer = CC_ERROR;
@@ -55,6 +57,7 @@ static unsigned char complete(EditLine *line, int key)
       answer = answer == CC_REDISPLAY ? CC_REDISPLAY : CC_REFRESH;
   }
   lua_settop(L, top);
+  owner_leave(e->owner);
   return answer;
 }
 
@@ -72,7 +75,10 @@ static int editor_read(lua_State *L)
   sigaction(SIGINT, &action, &before);
   int length = 0;
   errno = 0;
+  e->owner = owner_of(L);
+  int depth = owner_give_up(e->owner); /* while a person thinks, handlers in Lua may run */
   const char *line = el_gets(e->line, &length);
+  owner_take_back(e->owner, depth);
   int error = errno;
   sigaction(SIGINT, &before, NULL);
   e->L = NULL;

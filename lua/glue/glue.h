@@ -19,7 +19,8 @@ extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
-/* Pushes an empty box of that kind and returns where its reference goes. */
+/* Pushes an empty box of that kind and returns where its reference goes; a second place behind it is NULL, and for the kind
+ * to use. */
 void **new_box(lua_State *L, const char *kind);
 
 /* The kind of the userdata at that index; NULL for anything that is not of this module. */
@@ -111,6 +112,36 @@ double now(void);
 /* Makes room before more memory is taken: Lua's collector does not see how large buffers are. */
 void collect_before(lua_State *L, int64_t bytes);
 
+/* ---- threads ------------------------------------------------------------------------------------------------------- */
+
+/* Handlers in Lua may be called from any thread, and a Lua state is for one thread at a time: its owner. The thread that
+ * opened the module owns it, gives it up before it waits or calls a handler, and takes it back. An owner is counted, and
+ * outlives its state. */
+typedef struct owner owner;
+
+/* The owner of this state. Borrowed. */
+owner *owner_of(lua_State *L);
+
+owner *owner_retain(owner *o);
+void owner_release(owner *o);
+
+/* Gives the state up and tells what to take back: 0 where this thread did not own it. Nothing of Lua's may be used
+ * meanwhile. */
+int owner_give_up(owner *o);
+void owner_take_back(owner *o, int depth);
+
+/* Waits for the state and owns it, once more where this thread does so already. False where the state is closed. */
+bool owner_enter(owner *o);
+void owner_leave(owner *o);
+
+/* The main thread of the state, for whoever owns it. */
+lua_State *owner_main(const owner *o);
+
+/* A thread of Lua's, with an empty stack, to run something in while this C thread owns the state; NULL: no memory. It is to be
+ * put back. */
+lua_State *owner_borrow_thread(owner *o);
+void owner_return_thread(owner *o, lua_State *thread);
+
 /* ---- the modules --------------------------------------------------------------------------------------------------- */
 
 CCW_API int luaopen_ccw_core(lua_State *L);
@@ -130,5 +161,7 @@ void open_libraries(lua_State *L);
 void open_calls(lua_State *L);
 void open_tools(lua_State *L);
 void open_child(lua_State *L);
+void open_owner(lua_State *L);
+void open_closures(lua_State *L);
 
 #endif

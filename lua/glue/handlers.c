@@ -57,6 +57,8 @@ static int handler_index(lua_State *L)
     lua_pushstring(L, info.library);
   else if (strcmp(field, "version") == 0)
     lua_pushfstring(L, "%d.%d", info.major, info.minor);
+  else if (strcmp(field, "address") == 0)
+    lua_pushinteger(L, (lua_Integer)(uintptr_t)info.bundle.execute);
   else if (strcmp(field, "traits") == 0)
     push_traits(L, info.traits);
   else if (strcmp(field, "stages") == 0)

@@ -16,8 +16,8 @@ void set_kind(lua_State *L, const char *kind)
 
 void **new_box(lua_State *L, const char *kind)
 {
-  void **box = lua_newuserdatauv(L, sizeof *box, 1);
-  *box = NULL;
+  void **box = lua_newuserdatauv(L, 2 * sizeof *box, 1);
+  box[0] = box[1] = NULL;
   set_kind(L, kind);
   return box;
 }
@@ -118,6 +118,7 @@ int luaopen_ccw_core(lua_State *L)
   lua_setfield(L, -2, "max_rank");
   lua_pushinteger(L, CCW_MAX_TUPLE_DEPTH);
   lua_setfield(L, -2, "max_tuple_depth");
+  open_owner(L);
   open_errors(L);
   open_scalars(L);
   open_types(L);
@@ -129,5 +130,6 @@ int luaopen_ccw_core(lua_State *L)
   open_calls(L);
   open_tools(L);
   open_child(L);
+  open_closures(L);
   return 1;
 }

@@ -1,4 +1,5 @@
 /* plain.c: handlers over the ABI alone, most of them with something wrong. */
+#include <pthread.h>
 #include <stdint.h>
 
 #include "plain.h"
@@ -240,3 +241,49 @@ EXPORT extern int some_data;
 int some_data = 3;
 
 __asm__(".data\n.globl some_label\nsome_label: .long 3\n.text");
+
+/* ---- a handler that has others call ---------------------------------------------------------------------------------- */
+
+/* What a thread of `relay` does: calls a handler with a frame, some times. */
+typedef struct relayed {
+  XLA_FFI_Handler *handler;
+  const XLA_FFI_CallFrame *frame;
+  int64_t times;
+  XLA_FFI_Error *error;
+} relayed;
+
+static void *relay_in_thread(void *context)
+{
+  relayed *r = context;
+  for (int64_t i = 0; i < r->times && !r->error; ++i) {
+    XLA_FFI_CallFrame frame = *r->frame;
+    r->error = r->handler(&frame);
+  }
+  return NULL;
+}
+
+/* {handler: s64, threads: s64, times: s64}: the handler at that address is called with the same operands and no attributes, from
+ * so many threads at once, so often by each. The first error is returned. */
+HANDLER(relay)
+{
+  enum { MOST = 16 };
+  if (answer_metadata(frame)) return NULL;
+  int64_t address, threads;
+  relayed all[MOST];
+  pthread_t running[MOST];
+  memcpy(&address, scalar_attribute(frame, "handler")->value, sizeof address);
+  memcpy(&threads, scalar_attribute(frame, "threads")->value, sizeof threads);
+  XLA_FFI_CallFrame plain_frame = *frame;
+  plain_frame.attrs.size = 0;
+  for (int64_t i = 0; i < threads; ++i) {
+    all[i] = (relayed){.handler = (XLA_FFI_Handler *)(uintptr_t)address, .frame = &plain_frame};
+    memcpy(&all[i].times, scalar_attribute(frame, "times")->value, sizeof all[i].times);
+    pthread_create(&running[i], NULL, relay_in_thread, &all[i]);
+  }
+  XLA_FFI_Error *error = NULL;
+  for (int64_t i = 0; i < threads; ++i) {
+    pthread_join(running[i], NULL);
+    if (!error) error = all[i].error;
+  }
+  return error;
+}

@@ -15,17 +15,17 @@ extern "C" {
 #endif
 
 /* The words of a binding: X(NAME, family). */
-#define CCW_WORDS(X)     \
-  X(CTX, CTX)            \
-  X(ARG, ARG)            \
-  X(OPTIONAL_ARG, ARG)   \
-  X(REMAINING_ARGS, ARG) \
-  X(RET, RET)            \
-  X(OPTIONAL_RET, RET)   \
-  X(REMAINING_RETS, RET) \
-  X(ATTR, ATTR)          \
-  X(ATTRS, ATTR)         \
-  X(NEW_STATE, STATE)    \
+#define CCW_WORDS(X)      \
+  X(CTX, CTX)             \
+  X(ARG, ARG)             \
+  X(OPTIONAL_ARG, ARG)    \
+  X(REMAINING_ARGS, ARG)  \
+  X(RET, RET)             \
+  X(OPTIONAL_RET, RET)    \
+  X(REMAINING_RETS, RET)  \
+  X(ATTR, ATTR)           \
+  X(ATTRS, ATTR)          \
+  X(NEW_STATE, NEW_STATE) \
   X(TRAIT, TRAIT)
 
 #define CCW_WORD_ENUM(NAME, family) CCW_WORD_##NAME,

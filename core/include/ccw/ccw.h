@@ -156,6 +156,9 @@ CCW_API ccw_class ccw_dtype_class(ccw_dtype dtype);
  * OUT_OF_RANGE: a number that an integer dtype does not hold. */
 CCW_API CCW_MUST_USE ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar);
 
+/* Reads an element of that dtype, which is one, out of memory at any address. */
+CCW_API ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory);
+
 /* The same dtype and number; 0.0 is -0.0, and a NaN equals nothing. */
 CCW_API bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b);
 
@@ -239,6 +242,24 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_new(const ccw_shape *shape, bool zero
  * *out_copied says so. `release` may be NULL. RESOURCE_EXHAUSTED, and then nothing was released. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory,
     void (*release)(void *context, void *memory), void *context, bool *out_copied, ccw_buffer **out_buffer);
+
+/* Makes a buffer of memory that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
+ * is copied; messages call the buffer so. Nothing may touch the memory through the buffer, or a view of it, after it was
+ * recalled: ask ccw_buffer_loan. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(
+    const ccw_shape *shape, void *memory, const char *label, bool read_only, ccw_buffer **out_buffer);
+
+/* Ends the loan. */
+CCW_API void ccw_buffer_recall(ccw_buffer *buffer);
+
+typedef struct ccw_loan {
+  const char *label; /* "" for memory that is not lent. Borrowed from the buffer */
+  bool read_only;    /* nobody may write there */
+  bool is_over;      /* it was recalled */
+} ccw_loan;
+
+/* What holds of the memory under a buffer. */
+CCW_API ccw_loan ccw_buffer_loan(const ccw_buffer *buffer);
 
 /* A buffer over the elements of `buffer` from `first` on, in a shape of the same dtype. It shares the memory and keeps it
  * alive. INVALID_ARGUMENT: another dtype. OUT_OF_RANGE: it would pass the end. */
@@ -487,6 +508,17 @@ CCW_API ccw_signature *ccw_handler_signature(const ccw_handler *handler);
 
 /* Tells a handler its signature, which it retains. The first one stays: a handler that has one keeps it. */
 CCW_API void ccw_handler_set_signature(ccw_handler *handler, ccw_signature *signature);
+
+/* A function to be a handler: it gets frames that fit the signature, with every number, dtype, rank, dim and attribute that
+ * this one says. What it returns leaves the handler with the handler's name and the stage in front. */
+typedef ccw_status ccw_function(void *context, XLA_FFI_CallFrame *frame);
+
+/* Makes a handler out of a function and a signature, a true XLA_FFI_Handler that any runtime can call from any thread, as
+ * long as the handler lives. It answers the question for metadata, and refuses frames that do not fit with a report of all
+ * that is wrong. release(context), NULL for nothing to do, is called at the handler's end. Contexts are for the function to
+ * ask for. RESOURCE_EXHAUSTED, and then the context was not released. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature,
+    ccw_function *function, void (*release)(void *context), void *context, ccw_handler **out_handler);
 
 /* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
  * dynamic linker finds it. All symbols are bound at once, and kept to the library. Its code stays in the process; a file

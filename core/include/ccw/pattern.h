@@ -77,7 +77,7 @@ CCW_INLINE ccw_pattern ccw_pattern_rank_(ccw_pattern pattern, int64_t rank)
 {
   pattern.rank = rank;
   pattern.ranks = 0;
-  pattern.rank_is_given = true;
+  pattern.rank_is_given = rank >= 0;
   return pattern;
 }
 
@@ -178,7 +178,7 @@ CCW_INLINE ccw_pattern ccw_pattern_like_(ccw_pattern pattern, const XLA_FFI_Buff
 
 CCW_INLINE ccw_dim ccw_dim_of_size_(int64_t size, const char *name)
 {
-  ccw_dim dim = {size < 0 && size != CCW_ANY_SIZE ? -1 : size, NULL, name};
+  ccw_dim dim = {size, NULL, name};
   return dim;
 }
 
@@ -294,6 +294,13 @@ CCW_COLD void ccw_say_ranks_(ccw_report *report, uint64_t ranks)
   }
 }
 
+/* Whether a dim was written as a number, which needs no name: "8", "-1". */
+CCW_COLD bool ccw_is_number_(const char *name)
+{
+  name += *name == '-';
+  return *name >= '0' && *name <= '9';
+}
+
 /* A dim in a message: its size where it is a number, else its name or a question mark. */
 CCW_COLD void ccw_say_dim_(ccw_report *report, const ccw_pattern *pattern, int64_t i)
 {
@@ -304,7 +311,7 @@ CCW_COLD void ccw_say_dim_(ccw_report *report, const ccw_pattern *pattern, int64
     ccw_report_add_(report, "%s", dim->name + (*dim->name == '&'));
   else if (dim->size == CCW_ANY_SIZE)
     ccw_report_add_(report, "?");
-  else if (dim->name && (*dim->name < '0' || *dim->name > '9'))
+  else if (dim->name && !ccw_is_number_(dim->name))
     ccw_report_add_(report, "%s", dim->name);
   else
     ccw_report_add_(report, "%lld", (long long)dim->size);
@@ -339,7 +346,7 @@ CCW_COLD void ccw_say_pattern_(ccw_report *report, const ccw_pattern *pattern)
   const char *comma = " with";
   for (int64_t i = 0; i < pattern->count && i < CCW_PATTERN_DIMS; ++i) {
     const ccw_dim *dim = &pattern->dims[i];
-    if (!dim->name || dim->capture || dim->size == CCW_ANY_SIZE || (*dim->name >= '0' && *dim->name <= '9')) continue;
+    if (!dim->name || dim->capture || dim->size == CCW_ANY_SIZE || ccw_is_number_(dim->name)) continue;
     ccw_report_add_(report, "%s %s = %lld", comma, dim->name, (long long)dim->size);
     comma = ",";
   }
@@ -401,7 +408,12 @@ CCW_DTYPES(CCW_MATCH_)
 
 #ifdef __cplusplus
 CCW_INLINE ccw_dim ccw_dim_(int64_t *capture, const char *name) { return ccw_dim_captured_(capture, name); }
-CCW_INLINE ccw_dim ccw_dim_(int64_t size, const char *name) { return ccw_dim_of_size_(size, name); }
+template <typename T> /* so that 0 is a size, and no pointer */
+CCW_INLINE ccw_dim ccw_dim_(T size, const char *name)
+{
+  static_assert(T(1) / 2 == 0, "a size is an integer");
+  return ccw_dim_of_size_(static_cast<int64_t>(size), name);
+}
 #define CCW_DIM_(d) ccw_dim_((d), #d)
 #define CCW_IS_TYPE_(x, type) __is_same(__typeof__(x), type)
 #else

@@ -1,0 +1,173 @@
+#include <ffi.h>
+#include <string.h>
+
+#include <ccw/report.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "runtime/handler.h"
+
+/* A function with a binding that was declared at run time, and the code that makes a handler of it. */
+typedef struct closure {
+  size_t size;
+  ffi_closure *memory; /* owned; where the code is written */
+  ffi_cif interface;
+  ffi_type *parameters[1];
+  ccw_binding binding;      /* the signature's, with name and handler */
+  ccw_signature *signature; /* owned */
+  ccw_function *function;
+  void (*release)(void *context);
+  void *context;
+  char name[];
+} closure;
+
+/* ---- a call -------------------------------------------------------------------------------------------------------- */
+
+/* Operands of a frame as shapes: a few without memory of its own. */
+enum { FEW = 8 };
+
+typedef struct shapes {
+  ccw_shape few[FEW], *all;
+  const ccw_shape *few_pointers[FEW], **pointers;
+  size_t size; /* of the block that holds more of them; 0 */
+} shapes;
+
+static ccw_status shapes_make(shapes *s, const char *noun, int64_t count, void *const *buffers)
+{
+  s->all = s->few;
+  s->pointers = s->few_pointers;
+  s->size = 0;
+  if (count > FEW) {
+    s->size = (size_t)count * (sizeof *s->all + sizeof *s->pointers);
+    s->all = ccw_allocate(s->size);
+    if (!s->all) return ccw_no_memory(s->size);
+    s->pointers = (const ccw_shape **)(s->all + count);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const XLA_FFI_Buffer *buffer = buffers[i];
+    if (buffer->rank > CCW_MAX_RANK)
+      return ccw_invalid(
+          "%s %lld: expected a rank up to %d, got %lld", noun, (long long)i, CCW_MAX_RANK, (long long)buffer->rank);
+    ccw_status status = ccw_shape_make(buffer->dtype, buffer->dims, (int32_t)buffer->rank, &s->all[i]);
+    if (status.code) {
+      char place[32];
+      snprintf(place, sizeof place, "%s %lld", noun, (long long)i);
+      return ccw_status_in(status, place);
+    }
+    s->pointers[i] = &s->all[i];
+  }
+  return ccw_ok();
+}
+
+static void shapes_free(shapes *s)
+{
+  if (s->size > 0) ccw_release(s->all, s->size);
+}
+
+/* Whether every operand of a family is a buffer that can be looked at. */
+static bool are_sound(int64_t count, const void *types, void *const *operands)
+{
+  if (count < 0 || (count > 0 && !(types && operands))) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    const XLA_FFI_Buffer *buffer = operands[i];
+    if (ccw_number_at_((const int *)types + i) != XLA_FFI_ArgType_BUFFER || !ccw_is_sound_(buffer)) return false;
+    if (ccw_dtype_class(buffer->dtype) == CCW_CLASS_NONE) return false;
+  }
+  return true;
+}
+
+/* A frame that is not even sound is reported by its binding. Of one that is the signature knows more: relations. */
+static ccw_status check(const closure *c, const XLA_FFI_CallFrame *frame)
+{
+  const XLA_FFI_Args *args = &frame->args;
+  const XLA_FFI_Rets *rets = &frame->rets;
+  bool sound = frame->stage == c->binding.stage && are_sound(args->size, args->types, args->args) &&
+               are_sound(rets->size, rets->types, rets->rets);
+  if (!sound) return ccw_check_frame_(frame, &c->binding);
+  char who[256];
+  snprintf(who, sizeof who, "%s: %s", c->name, ccw_name_of_stage_((int)frame->stage));
+  shapes of_args, of_rets = {.size = 0};
+  ccw_status status = shapes_make(&of_args, "arg", args->size, args->args);
+  if (!status.code) status = shapes_make(&of_rets, "result", rets->size, rets->rets);
+  if (status.code)
+    status = ccw_status_in(status, who);
+  else
+    status = ccw_signature_check(
+        c->signature, who, of_args.pointers, args->size, of_rets.pointers, rets->size, &frame->attrs);
+  shapes_free(&of_args);
+  shapes_free(&of_rets);
+  return status;
+}
+
+static XLA_FFI_Error *run(closure *c, XLA_FFI_CallFrame *frame)
+{
+  if (frame->struct_size != XLA_FFI_CallFrame_STRUCT_SIZE || frame->extension_start)
+    return ccw_refuse_(frame, &c->binding);
+  ccw_status status = check(c, frame);
+  if (status.code) return ccw_send_(frame->api, status);
+  status = c->function(c->context, frame);
+  return status.code ? ccw_leave_(frame, &c->binding, status) : NULL;
+}
+
+static void enter(ffi_cif *interface, void *result, void **arguments, void *context)
+{
+  (void)interface;
+  XLA_FFI_CallFrame *frame;
+  memcpy(&frame, arguments[0], sizeof frame);
+  XLA_FFI_Error *error = run(context, frame);
+  memcpy(result, &error, sizeof error);
+}
+
+/* ---- making one ---------------------------------------------------------------------------------------------------- */
+
+static void closure_free(void *context)
+{
+  closure *c = context;
+  if (c->memory) ffi_closure_free(c->memory);
+  if (c->release) c->release(c->context);
+  ccw_signature_release(c->signature);
+  ccw_release(c, c->size);
+}
+
+static ccw_status closure_make(
+    const char *name, ccw_signature *signature, ccw_function *function, closure **out_closure)
+{
+  size_t length = strlen(name), size = sizeof(closure) + length + 1;
+  closure *c = ccw_allocate(size);
+  if (!c) return ccw_no_memory(size);
+  *c = (closure){.size = size,
+      .parameters = {&ffi_type_pointer},
+      .binding = *ccw_signature_binding(signature),
+      .signature = ccw_signature_retain(signature),
+      .function = function};
+  memcpy(c->name, name, length + 1);
+  void *code;
+  c->memory = ffi_closure_alloc(sizeof *c->memory, &code);
+  if (!c->memory || ffi_prep_cif(&c->interface, FFI_DEFAULT_ABI, 1, &ffi_type_pointer, c->parameters) != FFI_OK ||
+      ffi_prep_closure_loc(c->memory, &c->interface, enter, c, code) != FFI_OK) {
+    closure_free(c);
+    return ccw_resource_exhausted("%s: no memory for code", name);
+  }
+  c->binding.name = c->name;
+  memcpy(&c->binding.handler, &code, sizeof code);
+  *out_closure = c;
+  return ccw_ok();
+}
+
+ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, ccw_function *function,
+    void (*release)(void *context), void *context, ccw_handler **out_handler)
+{
+  closure *c;
+  CCW_TRY(closure_make(name, signature, function, &c));
+  XLA_FFI_Handler_Bundle bundle = {.execute = c->binding.handler};
+  ccw_status status = ccw_handler_new(name, &bundle, 0, NULL, out_handler);
+  if (status.code) {
+    closure_free(c);
+    return status;
+  }
+  c->release = release; /* not before nothing can fail any more */
+  c->context = context;
+  ccw_handler_end_with(*out_handler, closure_free, c);
+  ccw_handler_set_signature(*out_handler, signature);
+  return ccw_ok();
+}

@@ -1,0 +1,199 @@
+--- Handlers in Lua: a binding, and a function that it is bound to.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+
+local M = {}
+
+--- binding: what a handler in Lua binds, in the order in which its function gets it.
+-- ccw.bind makes one; each method gives a new one with a word more, or makes a handler of it. tostring gives the signature.
+local meta, methods = { __name = "ccw.binding" }, {}
+meta.__index = methods
+
+--- Kinds of attributes by one word; others are somebody's own, and want a decoder.
+local built_in = { string = true, pointer = true }
+for dtype in pairs(core.dtypes()) do built_in[dtype] = true end
+
+local contexts = { stream = true, run_id = true, device_ordinal = true, custom_options = true }
+
+local misuse_of_to = errors.misuse_of "to"
+
+--- A binding of words: lists of texts by family, the families in order, and decoders by the name of the attribute.
+local function new(binding) return setmetatable(binding, meta) end
+
+--- The text of a binding of words.
+local function text_of(binding)
+  local operands, results = table.concat(binding.operands, ", "), table.concat(binding.results, ", ")
+  local attributes = table.concat(binding.attributes, ", ")
+  return ("%s(%s)%s%s"):format(binding.name, operands, results ~= "" and " -> (" .. results .. ")" or "",
+    attributes ~= "" and " {" .. attributes .. "}" or "")
+end
+
+function meta:__tostring() return tostring(self.signature) end
+
+--- A new binding with a word more, which is read at once, so that a mistake shows where it is made.
+local function with(binding, family, text, name, decoder)
+  local copy = { name = binding.name, texts = binding.texts, decoders_by_kind = binding.decoders_by_kind, decoders = {} }
+  for _, list in ipairs { "operands", "results", "attributes", "order" } do
+    copy[list] = table.move(binding[list], 1, #binding[list], 1, {})
+  end
+  for known, f in pairs(binding.decoders) do copy.decoders[known] = f end
+  local list = copy[family]
+  list[#list + 1] = text
+  copy.order[#copy.order + 1] = { family, #list }
+  if name then copy.decoders[name] = decoder end
+  copy.signature = core.signature(text_of(copy), copy.texts)
+  return new(copy)
+end
+
+local function word(name, pattern)
+  if name == nil then return pattern end
+  return ("%s: %s"):format(name, pattern)
+end
+
+--- binding:ctx(what) -> binding. A context: "stream", "run_id", "device_ordinal", "custom_options".
+function methods:ctx(what)
+  errors.check(errors.misuse_of "ctx", 1, what, "string")
+  return with(self, "operands", "@" .. what)
+end
+
+local function operand(family, method, mark)
+  return function(self, pattern, name)
+    local misuse = errors.misuse_of(method)
+    errors.check(misuse, 1, pattern, "string", true)
+    errors.check(misuse, 2, name, "string", true)
+    pattern = pattern or "any[*]"
+    if not pattern:find "%[" then pattern = pattern .. "[*]" end
+    return with(self, family, mark and (name or "") .. "?: " .. pattern or word(name, pattern))
+  end
+end
+
+--- binding:arg([pattern [, name]]) -> binding. An argument: any one, or "f32" of any rank, or "f32[n,8]".
+methods.arg = operand("operands", "arg")
+
+--- binding:optional_arg([pattern [, name]]) -> binding. One that may be left out: the function gets nil then.
+methods.optional_arg = operand("operands", "optional_arg", true)
+
+--- binding:ret([pattern [, name]]) -> binding. A result.
+methods.ret = operand("results", "ret")
+
+--- binding:optional_ret([pattern [, name]]) -> binding. A result that may be left out.
+methods.optional_ret = operand("results", "optional_ret", true)
+
+--- binding:remaining_args() -> binding. All further arguments: the function gets a list.
+function methods:remaining_args() return with(self, "operands", "...") end
+
+--- binding:remaining_rets() -> binding. All further results.
+function methods:remaining_rets() return with(self, "results", "...") end
+
+--- binding:attr(kind, name [, decode]) -> binding. An attribute: "f32", "s64[]", "string", "{lo: s64, hi: s64}", "s32 = add(0)|mul(1)".
+-- With decode the function gets what decode(value) gives; nil and a text refuse the call.
+function methods:attr(kind, name, decode)
+  local misuse = errors.misuse_of "attr"
+  errors.check(misuse, 1, kind, "string")
+  errors.check(misuse, 2, name, "string")
+  errors.check(misuse, 3, decode, "function", true)
+  local quoted = name:find "^[%a_][%w_]*$" and name or core.quote(name)
+  return with(self, "attributes", ("%s: %s"):format(quoted, kind), name, decode)
+end
+
+--- binding:attrs() -> binding. All attributes: the function gets a table.
+function methods:attrs() return with(self, "attributes", "...") end
+
+--- Where the words of a chain stand among the parameters of the signature: arguments and contexts, results, attributes.
+local function numbers(binding)
+  local before = { operands = 0, results = #binding.operands, attributes = #binding.operands + #binding.results }
+  local list = {}
+  for i, at in ipairs(binding.order) do list[i] = before[at[1]] + at[2] end
+  return list
+end
+
+--- What a person calls a parameter.
+local function called(parameter)
+  return parameter.name ~= "" and parameter.name or parameter.word == "ctx" and parameter.text or parameter.word
+end
+
+--- What decodes an attribute: nil where it is as the frame has it.
+local function decoder_of(binding, parameter)
+  if parameter.word ~= "attr" then return nil end
+  return binding.decoders[parameter.name] or binding.decoders_by_kind[parameter.text]
+end
+
+--- binding:to(f) -> handler. Binds a function, which gets the values in the order of the binding.
+-- Arguments are buffers to read, results buffers to write, in place: both live as long as the call. Attributes are numbers,
+-- booleans, strings; arrays are buffers, dictionaries tables, an enum is the name of its value. f succeeds with nothing, nil or
+-- true; it fails with `return nil, err` or error(err), err being an error object or a text. The handler is a true XLA_FFI_Handler:
+-- it may be registered, and called from any thread.
+function methods:to(f)
+  errors.check(misuse_of_to, 1, f, "function")
+  local order, parameters = numbers(self), self.signature:parameters()
+  local names = {}
+  for i, number in ipairs(order) do
+    local parameter = parameters[number]
+    names[i] = called(parameter)
+    local context = parameter.text:match "^@([%w_]+)"
+    if context and not contexts[context] then
+      misuse_of_to(1, "a handler in Lua has no context '%s'; there are custom_options, device_ordinal, run_id, stream", context)
+    end
+    local own = parameter.word == "attr" and parameter.text:match "^[%a_][%w_]*$"
+    if own and not built_in[own] and not decoder_of(self, parameter) then
+      misuse_of_to(1, "attribute '%s': no kind is called '%s': say what it is, ccw.bind(signature, {%s = ...}); there are " ..
+        "pred, s8 to s64, u8 to u64, f32, f64, arrays as s64[], string, {...}, {lo: s64, hi: s64}, s32 = add(0)|mul(1), pointer",
+        parameter.name, own, own)
+    end
+  end
+  local info = debug.getinfo(f, "uS")
+  if info.what ~= "C" and not info.isvararg and info.nparams ~= #order then
+    misuse_of_to(1, "expected a function of %d parameter%s (%s), got one of %d", #order, #order == 1 and "" or "s",
+       table.concat(names, ", "), info.nparams)
+  end
+  local functions = { [0] = f }
+  for i, number in ipairs(order) do
+    local parameter = parameters[number]
+    functions[i] = decoder_of(self, parameter) or false
+  end
+  return core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions)
+end
+
+--- ccw.bind([signature [, kinds]]) -> binding.
+-- Declares a handler: ccw.bind "add(x: f32[n], y: f32[n]) -> (z: f32[n])":to(function(x, y, z) ... end), or word by word,
+-- ccw.bind():arg "f32":ret "f32":attr("f32", "s"):to(function(x, y, s) ... end). ?signature explains the text. A name alone, "add",
+-- begins a chain. `kinds` explains kinds of attributes by name: a text, {mode = "s32 = add(0)|mul(1)"}, or a function that decodes a
+-- value, {percent = function(value) ... end}: the handler's function gets what it gives; nil and a text refuse the call.
+function M.bind(signature, kinds)
+  local misuse = errors.misuse_of "bind"
+  errors.check(misuse, 1, signature, "string", true)
+  errors.check(misuse, 2, kinds, "table", true)
+  local texts, decoders = {}, {}
+  for name, kind in next, kinds or {} do
+    if type(name) ~= "string" then misuse(2, "expected names of kinds, got the key %s", tostring(name)) end
+    if type(kind) == "function" then
+      decoders[name] = kind
+    elseif type(kind) == "string" then
+      texts[name] = kind
+    else
+      misuse(2, "%s: expected a text or a function, got %s", name, core.kind(kind) or type(kind))
+    end
+  end
+  local binding = { name = "", operands = {}, results = {}, attributes = {}, order = {}, texts = texts, decoders = {},
+    decoders_by_kind = decoders }
+  if signature == nil or signature:find "^%s*[%a_][%w_]*%s*$" then
+    binding.name = signature and signature:match "[%w_]+" or ""
+    binding.signature = core.signature(binding.name .. "()")
+    return new(binding)
+  end
+  binding.signature = core.signature(signature, texts)
+  binding.name = binding.signature.name
+  for _, parameter in ipairs(binding.signature:parameters()) do
+    local family = (parameter.word == "ctx" or parameter.word:find "arg") and "operands" or parameter.word:find "ret" and "results"
+      or "attributes"
+    local list = binding[family]
+    local optional = parameter.word:find "optional" and "?" or ""
+    local quoted = parameter.name:find "^[%a_][%w_]*$" and parameter.name or core.quote(parameter.name)
+    list[#list + 1] = parameter.name ~= "" and ("%s%s: %s"):format(quoted, optional, parameter.text) or
+      (optional ~= "" and "?: " or "") .. parameter.text
+    binding.order[#binding.order + 1] = { family, #list }
+  end
+  return new(binding)
+end
+
+return M
