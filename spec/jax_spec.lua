@@ -19,8 +19,8 @@ for version, headers in pairs { ["0.10.2"] = "0_3", ["0.12.0.1"] = "0_5" } do
         local file <close> = assert(io.open(("%s/%s.in"):format(folder, name), "wb"))
         file:write(buffer:bytes())
       end
-      local output, good = support.sh(("cd '%s' && '%s' '%s/spec/python/jax_calls.py' '%s' '%s' '%s'"):format(folder, python,
-        support.root, support.kernels, official, folder))
+      local output, good = support.sh(("cd '%s' && '%s' '%s/spec/python/jax_calls.py' '%s' '%s' '%s' '%s' '%s'")
+        :format(folder, python, support.root, support.kernels, official, folder, support.root, support.build .. "/lua"))
       assert(good, output)
     end)
 
@@ -47,6 +47,32 @@ for version, headers in pairs { ["0.10.2"] = "0_3", ["0.12.0.1"] = "0_5" } do
     local kernels = ccw.load(support.kernels)
     agrees("scale", function() return bytes(kernels.scale, { x }, "f32[500]", { s = ccw.f32(0.1) }) end)
     agrees("add_mod", function() return bytes(kernels.add_mod, { b, c }, "f32[2048]") end)
+    local m = ccw.array("f32[498]", function(i) return x[i] end):reshape "f32[6,83]"
+    agrees("axpy", function()
+      local wide = m:as "f64"
+      return bytes(kernels.axpy, { wide, wide }, "f64[6,83]", { a = 0.1 })
+    end)
+    agrees("reduce", function() return bytes(kernels.reduce, { m }, "f32[6]", { how = ccw.s32(1) }) end)
+    agrees("reduce_dtype", function()
+      return bytes(kernels.reduce, { ccw.array "s32[6,83]" }, "f32[6]", { how = ccw.s32(1) })
+    end)
+    agrees("reduce_how", function() return bytes(kernels.reduce, { m }, "f32[6]", { how = ccw.s32(7) }) end)
+    agrees("attribute_zoo", function()
+      return bytes(kernels.attribute_zoo, {}, "f64[19]", { flag = true, a = ccw.s8(-1), b = ccw.s16(-2), c = ccw.s32(-3), d = -4,
+        e = ccw.u8(5), f = ccw.u16(6), g = ccw.u32(7), h = ccw.u64(8), i = ccw.f32(9.5), j = 10.5, text = "eleven",
+        counts = ccw.s32 { 5, 7 }, weights = ccw.f32 { 0.5, 0.25 }, sky = ccw.s32(2), limits = { lo = -15, hi = 15 }, part = 50.0,
+        more = { inner = 17, other = "x" }, ["odd name"] = 18 })
+    end)
+    local in_lua = dofile(support.root .. "/spec/handlers/in_lua.lua")
+    agrees("LuaAddMod", function() return bytes(in_lua.LuaAddMod, { b, c }, "f32[2048]") end)
+    agrees("LuaZoo", function()
+      return bytes(in_lua.LuaZoo, {}, "f64[8]", { flag = true, a = ccw.s8(-1), b = ccw.f32(0.1), text = "abc",
+        w = ccw.s32 { 1, 2 }, op = ccw.s32(1), r = { lo = -5 } })
+    end)
+    agrees("LuaRows", function() return bytes(in_lua.LuaRows, { m, x, x }, "(f32[6], s32[])") end)
+    agrees("LuaRows_bad", function() return bytes(in_lua.LuaRows, { m, x, x }, "(f32[5], s32[])") end)
+    agrees("LuaFail", function() return bytes(in_lua.LuaFail, { x }, "f32[500]") end)
+    agrees("LuaRaise", function() return bytes(in_lua.LuaRaise, { x }, "f32[500]") end)
     agrees("scale_f64", function() return bytes(kernels.scale, { x }, "f32[500]", { s = 0.1 }) end)
     agrees("Scale", function(lib) return bytes(lib.Scale, { x }, "f32[500]", { s = ccw.f32(0.1) }) end)
     agrees("AddMod", function(lib) return bytes(lib.AddMod, { b, c }, "f32[2048]") end)

@@ -7,6 +7,7 @@ local bind = require "ccw.bind"
 local call = require "ccw.call"
 local comparison = require "ccw.comparison"
 local load = require "ccw.load"
+local match = require "ccw.match"
 local registry = require "ccw.registry"
 local show = require "ccw.show"
 
@@ -26,6 +27,7 @@ local ccw = {
   call = call.call,
   prepare = call.prepare,
   compare = comparison.compare,
+  match = match,
   load = load.load,
   register = registry.register,
   registered = registry.registered,

@@ -163,5 +163,6 @@ void open_tools(lua_State *L);
 void open_child(lua_State *L);
 void open_owner(lua_State *L);
 void open_closures(lua_State *L);
+void open_patterns(lua_State *L);
 
 #endif

@@ -131,5 +131,6 @@ int luaopen_ccw_core(lua_State *L)
   open_tools(L);
   open_child(L);
   open_closures(L);
+  open_patterns(L);
   return 1;
 }

@@ -1,6 +1,7 @@
-"""jax_calls.py KERNELS OFFICIAL FOLDER: the calls of jax_spec.lua through jax.ffi.ffi_call, eager and jitted.
+"""jax_calls.py KERNELS OFFICIAL FOLDER ROOT LUA: the calls of jax_spec.lua through jax.ffi.ffi_call, eager and jitted.
 
-Reads FOLDER/NAME.in (raw bytes), writes FOLDER/NAME.out: the bytes of all results, or the name of the error code.
+Reads FOLDER/NAME.in (raw bytes), writes FOLDER/NAME.out: the bytes of all results, or the name of the error code. ROOT is
+that of the sources, LUA the folder of ccw's Lua modules.
 """
 import ctypes
 import sys
@@ -10,7 +11,9 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 jax.devices()  # targets may be registered only when there is a backend
-kernels, official, folder = sys.argv[1:]
+kernels, official, folder, root, lua = sys.argv[1:]
+sys.path.insert(0, root + "/scripts")
+import lua_handlers  # noqa: E402
 
 
 def register(path, names):
@@ -48,9 +51,29 @@ everything = dict(
     u32=np.uint32(32), u64=np.uint64(64), f32=F32(0.5), f64=0.25, text="a\0b", array_s32=np.array([1, 2, 3], S32),
     array_f32=np.array([0.5, 1], F32), array_u8=np.array([200, 100], np.uint8), inner=dict(x=7))
 
-register(kernels, ["scale", "add_mod"])
+register(kernels, ["scale", "add_mod", "axpy", "reduce", "attribute_zoo"])
 run("scale", "scale", like((F32, x.shape))[0], [x], s=F32(0.1))
 run("add_mod", "add_mod", like((F32, c.shape))[0], [b, c])
+m = x[:498].reshape(6, 83)
+run("axpy", "axpy", like((F64, m.shape))[0], [m.astype(F64), m.astype(F64)], a=0.1)
+run("reduce", "reduce", like((F32, (6,)))[0], [m], how=S32(1))
+run("reduce_dtype", "reduce", like((F32, (6,)))[0], [m.astype(S32)], how=S32(1))
+run("reduce_how", "reduce", like((F32, (6,)))[0], [m], how=S32(7))
+zoo = dict(
+    flag=True, a=np.int8(-1), b=np.int16(-2), c=S32(-3), d=-4, e=np.uint8(5), f=np.uint16(6), g=np.uint32(7), h=np.uint64(8),
+    i=F32(9.5), j=10.5, text="eleven", counts=np.array([5, 7], S32), weights=np.array([0.5, 0.25], F32), sky=S32(2),
+    limits=dict(lo=-15, hi=15), part=50.0, more=dict(inner=17, other="x"))
+zoo["odd name"] = 18
+run("attribute_zoo", "attribute_zoo", like((F64, (19,)))[0], [], **zoo)
+for name, capsule in lua_handlers.load(root + "/spec/handlers/in_lua.lua", lua).items():
+    jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+run("LuaAddMod", "LuaAddMod", like((F32, c.shape))[0], [b, c])
+run("LuaZoo", "LuaZoo", like((F64, (8,)))[0], [], flag=True, a=np.int8(-1), b=F32(0.1), text="abc", w=np.array([1, 2], S32),
+    op=S32(1), r=dict(lo=-5))
+run("LuaRows", "LuaRows", like((F32, (6,)), (S32, ())), [m, x, x])
+run("LuaRows_bad", "LuaRows", like((F32, (5,)), (S32, ())), [m, x, x])
+run("LuaFail", "LuaFail", like((F32, x.shape))[0], [x])
+run("LuaRaise", "LuaRaise", like((F32, x.shape))[0], [x])
 run("scale_f64", "scale", like((F32, x.shape))[0], [x], s=0.1)
 register(official, ["Scale", "AddMod", "AllAttributes", "SumAll", "Split", "FourToThree", "Fail"])
 run("Scale", "Scale", like((F32, x.shape))[0], [x], s=F32(0.1))
