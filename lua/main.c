@@ -31,12 +31,15 @@ static void on_interrupt(int number)
 {
   const char *doing, *name = ccw_call_running(&doing);
   signal(number, SIG_DFL); /* a second one ends the program */
-  if (name) {
+  lua_State *handler = running_in_lua();
+  if (name && !handler) {
     say("\nccw: ");
     say(name);
     say(" is still running; Ctrl-C again ends ccw\n");
   }
-  if (running) lua_sethook(running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  const int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+  if (running) lua_sethook(running, stop, mask, 1);
+  if (handler) lua_sethook(handler, stop, mask, 1);
 }
 
 /* interruptible(handler, f, ...) -> results of f. Raises what the message handler makes of an error. While f runs, Ctrl-C

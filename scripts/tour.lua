@@ -19,7 +19,7 @@ local good = repl.play(session, {
   "local b, c = ccw.iota \"f32[128]\", ccw.array(\"f32[2048]\", 1)",
   "ccw.call(\"add_mod\", {b, c}, \"f32[2048]\")",
   "-- a handler says what is wrong, and the session goes on",
-  "ccw.try(ccw.call, lib.scale, {x}, \"f32[4]\", {s = 2.0})",
+  "ccw.try(ccw.call, lib.scale, {x}, \"f32[4]\", {s = \"2\"})",
 })
 
 print [[

@@ -43,8 +43,97 @@ describe("CC-28 the guide's example", function()
     assert.equal("f32[0] {}", tostring(ccw.call(kernels.add_mod, { b, b }, "f32[0]")))
     assert.equal("INVALID_ARGUMENT: add_mod: execute: result 0 'a': expected f32[3], got f32[4]",
       tostring(failure(kernels.add_mod, { c, c }, "f32[4]")))
-    assert.equal("INVALID_ARGUMENT: add_mod: execute: expected 2 args, got 1",
+    assert.equal("INVALID_ARGUMENT: add_mod: expected 2 args, got 1",
       tostring(failure(kernels.add_mod, { c }, "f32[3]")))
+  end)
+end)
+
+describe("CC-2 a call of a handler whose signature is known", function()
+  local x = ccw.f32 { 1, 2 }
+  local runs = 0
+  local norm = ccw.bind "norm(x: T[r,n], w: T[n]) -> (y: T[r,n], sums: f32[r], more: f64[2]) {eps: f32, n: s8}":to(
+    function(_, _, _, _, _, _, _) runs = runs + 1 end)
+  local matrix, row = ccw.array "f32[3,2]", ccw.array "f32[2]"
+
+  it("is refused before the handler runs, all of it in one report", function()
+    local err = failure(norm, { matrix, x:as "f64" }, { "f32[3,2]", "f32[2]", "f64[2]" }, { eps = ccw.f64(1), m = 1 })
+    assert.equal("norm: 5 bad operands\n  arg 1 'w': expected T[n] with T = f32 (captured from arg 0 'x'), got f64[2]\n" ..
+      "  result 1 'sums': expected f32[r] with r = 3 (captured from arg 0 'x', dim 0), got f32[2]\n" ..
+      "  attribute 'eps': expected f32, got f64\n  attribute 'n': expected s8, got none; present: 'eps', 'm'\n" ..
+      "  attribute 'm': not expected; bound: 'eps', 'n'", err.message)
+    assert.same({ 1 }, err.operands)
+    assert.equal("norm", err.handler)
+    assert.equal(0, runs)
+  end)
+
+  it("has its results left out where the names determine them", function()
+    local y = ccw.call(norm, { matrix, row }, nil, { eps = 0, n = 1 })
+    assert.same({ "f32[3,2]", "f32[3]", "f64[2]" }, { y[1].type, y[2].type, y[3].type })
+    local call = ccw.prepare(norm, { matrix, row }, nil, { eps = 0, n = 1 })
+    assert.equal("f32[3]", call()[2].type)
+    assert.equal("f32[2] {4, 8}", tostring(ccw.call(ccw.bind "twice(x: f32[n]) -> (y: f32[n])":to(function(a, b)
+      for i = 1, #a do b[i] = 4 * a[i] end
+    end), { x })))
+    assert.equal("INVALID_ARGUMENT: scale: result 0 'y': f32[?]: dim 0 is not determined by the operands",
+      tostring(failure(kernels.scale, { x }, nil, { s = 1 })))
+    assert.equal("norm: arg 1 'w': expected T[n] with n = 2 (captured from arg 0 'x', dim 1), got f32[3]",
+      failure(norm, { matrix, ccw.array "f32[3]" }, nil, {}).message)
+  end)
+
+  it("case C83: converts plain numbers to what is bound, by a stated rule", function()
+    local bits
+    local f = ccw.bind "f() {s: f32}":to(function(s) bits = ("%08X"):format(string.unpack("<I4", string.pack("<f", s))) end)
+    local function given(s)
+      ccw.call(f, {}, "()", { s = s })
+      return bits
+    end
+    assert.equal("3727C5AC", given(1e-5))
+    assert.equal("3DCCCCCD", given(0.1))
+    assert.equal("40400000", given(3))
+    assert.equal("4B800000", given(1 << 24))
+    assert.equal("7F800000", given(math.huge))
+    assert.equal("OUT_OF_RANGE: f: attribute 's': 1e+39 does not fit in f32", tostring(failure(f, {}, "()", { s = 1e39 })))
+    assert.equal("OUT_OF_RANGE: f: attribute 's': 16777217 does not fit in f32", tostring(failure(f, {}, "()", { s = (1 << 24) + 1 })))
+    local g = ccw.bind "g() {n: s8, u: u16, flag: pred, p: pointer}":to(function(n, u, flag, p)
+      return nil, ("%d %d %s %d"):format(n, u, flag, p)
+    end)
+    local function g_of(n, u, flag) return failure(g, {}, "()", { n = n, u = u, flag = flag, p = 64 }).message end
+    assert.equal("g: execute: -5 7 true 64", g_of(-5, 7.0, true))
+    assert.equal("g: attribute 'n': 128 does not fit in s8", g_of(128, 7, true))
+    assert.equal("g: attribute 'u': -1 does not fit in u16", g_of(1, -1, true))
+    assert.matches("g: attribute 'n': 1.5 ", g_of(1.5, 1, true), 1, true)
+    assert.equal("g: attribute 'flag': expected pred, got s64", g_of(1, 1, 1))
+    assert.equal("g: attribute 'n': expected s8, got s64", g_of(ccw.s64(1), 1, true)) -- who says a type means it
+  end)
+
+  it("converts within arrays and dictionaries too, and takes the names of an enum", function()
+    local f = ccw.bind "f() {w: f32[], none: s32[], r: {lo: s32, w: u8[]}, how: s32 = sum(0)|mean(1), d: {...}}":to(
+      function(w, none, r, how, d)
+        return nil, ("%s %s %d %s %s %s"):format(w, none, r.lo, r.w, how, math.type(d.x))
+      end)
+    assert.equal("f: execute: f32[2] {0.5, 1} s32[0] {} 7 u8[1] {200} mean integer", failure(f, {}, "()",
+      { w = { 0.5, 1 }, none = {}, r = { lo = 7, w = { 200 } }, how = "mean", d = { x = 1 } }).message)
+    assert.equal("f: attribute 'r.w'[2]: 256 does not fit in u8", failure(f, {}, "()",
+      { w = { 1 }, none = {}, r = { lo = 7, w = { 200, 256 } }, how = 1, d = {} }).message)
+    assert.equal("f: attribute 'how': expected s32 = sum(0)|mean(1), got string", failure(f, {}, "()",
+      { w = { 1 }, none = {}, r = { lo = 7, w = {} }, how = "median", d = {} }).message)
+    local how = ccw.bind "g() {how: s32 = sum(0)|mean(1)}":to(function(value) return nil, value end)
+    assert.equal("g: execute: mean", failure(how, {}, "()", { how = "mean" }).message)
+  end)
+
+  official("in C++ too", function()
+    assert.equal("f32[2] {3, 6}", tostring(ccw.call(lib.Scale, { x }, "f32[2]", { s = 3 })))
+    assert.equal("OUT_OF_RANGE: Scale: attribute 's': 1e+39 does not fit in f32",
+      tostring(failure(lib.Scale, { x }, "f32[2]", { s = 1e39 })))
+    local declared = ccw.load(lib:path()):handler("Scale", "(x: f32[n]) -> (y: f32[n]) {s: f32}")
+    assert.equal("f32[2] {3, 6}", tostring(ccw.call(declared, { x }, nil, { s = 3 })))
+    assert.equal("Scale: result 0 'y': expected f32[n] with n = 2 (captured from arg 0 'x', dim 0), got f32[3]",
+      failure(declared, { x }, "f32[3]", { s = 3 }).message)
+  end)
+
+  it("may be handed over as it is", function()
+    assert.equal("scale: execute: attribute 's': expected f32, got s64",
+      failure(kernels.scale, { x }, "f32[2]", { s = 2 }, { signature = false }).message)
   end)
 end)
 
@@ -52,6 +141,9 @@ describe("CC-9 dtype and rank", function()
   official("case C20: are what the handler bound, and never converted", function()
     local y = ccw.array("f32[4]", 7)
     local err = failure(lib.Scale, { ccw.f64 { 1, 2, 3, 4 } }, y, { s = ccw.f32(2) })
+    assert.equal("INVALID_ARGUMENT: Scale: arg 0: expected f32[?], got f64[4]", tostring(err))
+    assert.same({ 0 }, err.operands)
+    err = failure(lib.Scale, { ccw.f64 { 1, 2, 3, 4 } }, y, { s = ccw.f32(2) }, { signature = false }) -- what it says itself
     assert.equal("INVALID_ARGUMENT", err.code)
     assert.matches("Wrong buffer dtype: expected F32 but got F64", err.message, 1, true)
     assert.same({ 0 }, err.operands)
@@ -61,14 +153,14 @@ describe("CC-9 dtype and rank", function()
   official("case C20: differ where only the size agrees", function()
     for handler, dtypes in pairs { TakeU32 = { "u32", "s32" }, TakeBF16 = { "bf16", "f16" }, TakeC64 = { "c64", "f64" } } do
       assert.equal("f32[1] {1}", tostring(ccw.call(lib[handler], { ccw[dtypes[1]] { 1, 2 } }, "f32[1]")))
-      local err = failure(lib[handler], { ccw[dtypes[2]] { 1, 2 } }, "f32[1]")
+      local err = failure(lib[handler], { ccw[dtypes[2]] { 1, 2 } }, "f32[1]", nil, { signature = false })
       assert.matches(("expected %s but got %s"):format(dtypes[1]:upper(), dtypes[2]:upper()), err.message, 1, true)
     end
   end)
 
   official("case C23: rank 0 has one element, and is not rank 1", function()
     assert.equal(42, ccw.call(lib.Twice, { ccw.array("f32[]", 21) }, "f32[]"):item())
-    local err = failure(lib.Twice, { ccw.f32 { 21 } }, "f32[]")
+    local err = failure(lib.Twice, { ccw.f32 { 21 } }, "f32[]", nil, { signature = false })
     assert.matches("Wrong buffer rank: expected 0 but got 1", err.message, 1, true)
   end)
 
@@ -432,7 +524,8 @@ describe("CC-5 errors", function()
     local function fail_all()
       for _ = 1, 100 do
         failure(plain.fail_with, {}, "()", { code = ccw.s32(5), message = "x" })
-        failure(kernels.scale, { x }, "f32[1]", { s = 1 })
+        failure(kernels.scale, { x }, "f32[1]", { s = "one" })
+        failure(kernels.scale, { x }, "f32[1]", { s = 1e39 })
         failure(kernels.scale, { x }, x, { s = ccw.f32(1) })
         pcall(ccw.call, kernels.scale, { x, 1 }, "f32[1]")
       end
@@ -478,8 +571,8 @@ describe("ccw.call", function()
     refuses("bad argument #2 to 'call' (arg 0: expected a buffer, got string)", ccw.call, kernels.scale, { "f32[1]" }, "f32[1]")
     refuses("bad argument #2 to 'call' (args: nothing is at [1], while there is something at [2])", ccw.call, kernels.scale,
       { nil, x }, "f32[1]")
-    refuses("bad argument #3 to 'call' (result 0: expected a type, a buffer or a list of them, got nil)", ccw.call,
-      kernels.scale, { x })
+    refuses("bad argument #3 to 'call' (expected types of results: fail_with has no signature that could tell them)", ccw.call,
+      plain.fail_with, { x })
     refuses("bad argument #3 to 'call' (result 1: expected a type, a buffer or a list of them, got number)", ccw.call,
       kernels.scale, { x }, { "f32[1]", 3 })
     refuses("bad argument #4 to 'call' (expected a table of attributes, got number)", ccw.call, kernels.scale, { x }, "f32[1]", 2)

@@ -105,9 +105,9 @@ describe("CC-2 a binding in C", function()
   end)
 end)
 
---- The message of a call that fails.
-local function failure(...)
-  local value, err = ccw.try(ccw.call, ...)
+--- What the handler itself says of a call that fails.
+local function failure(target, operands, results, attributes)
+  local value, err = ccw.try(ccw.call, target, operands, results, attributes, { signature = false })
   assert.is_nil(value)
   return err.message, err
 end

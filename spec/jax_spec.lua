@@ -73,7 +73,7 @@ for version, headers in pairs { ["0.10.2"] = "0_3", ["0.12.0.1"] = "0_5" } do
     agrees("LuaRows_bad", function() return bytes(in_lua.LuaRows, { m, x, x }, "(f32[5], s32[])") end)
     agrees("LuaFail", function() return bytes(in_lua.LuaFail, { x }, "f32[500]") end)
     agrees("LuaRaise", function() return bytes(in_lua.LuaRaise, { x }, "f32[500]") end)
-    agrees("scale_f64", function() return bytes(kernels.scale, { x }, "f32[500]", { s = 0.1 }) end)
+    agrees("scale_f64", function() return bytes(kernels.scale, { x }, "f32[500]", { s = ccw.f64(0.1) }) end)
     agrees("Scale", function(lib) return bytes(lib.Scale, { x }, "f32[500]", { s = ccw.f32(0.1) }) end)
     agrees("AddMod", function(lib) return bytes(lib.AddMod, { b, c }, "f32[2048]") end)
     agrees("AllAttributes", function(lib)

@@ -132,7 +132,8 @@ describe("a library", function()
     local names = {}
     for _, name in ipairs(ccw.load(support.kernels):names()) do names[name] = true end
     assert.same({ add_mod = true, attribute_zoo = true, axpy = true, reduce = true, scale = true }, names)
-    assert.matches("libccw_kernels.so: add_mod, attribute_zoo, axpy, reduce, scale$", tostring(ccw.load(support.kernels)))
+    assert.matches("libccw_kernels.so\n  add_mod%(b: f32%[%?%], c: f32%[%?%]%) %-> %(a: f32%[%?%]%)\n  attribute_zoo%(",
+      tostring(ccw.load(support.kernels)))
   end)
 
   it("gives handlers by name, also those whose names mean something else", function()
@@ -170,16 +171,21 @@ end)
 describe("ccw inspect", function()
   local function inspect(arguments) return support.sh(("'%s' inspect %s"):format(support.program, arguments)) end
 
-  it("lists exported functions without running the library's code", function()
-    local output, good = inspect(("'%s'"):format(support.library "needs_library"))
+  it("lists exported functions, and says why they cannot be asked", function()
+    local needs = support.library "needs_library"
+    local output, good = inspect(("'%s'"):format(needs))
     assert.is_true(good)
-    assert.equal("needs\n", output)
+    assert.equal(("needs: FAILED_PRECONDITION: %s: needs libabsent.so, which is not there\n"):format(needs), output)
   end)
 
   it("tells API version and traits of those that are named", function()
     local output, good = inspect(("'%s' recordable nothing"):format(support.library "plain"))
     assert.is_true(good)
-    assert.matches("^recordable %(FFI 0.1; command_buffer_compatible; [^\n]*libplain.so%)\nnothing %(FFI 0.1; [^\n]*%)\n$", output)
+    assert.matches("^recordable %(FFI 0.1; command_buffer_compatible; [^\n]*libplain.so%)\n  it carries no signature, [^\n]*\n" ..
+      "nothing %(FFI 0.1; [^\n]*%)\n  it carries no signature, [^\n]*\n$", output)
+    output, good = inspect(("'%s' scale"):format(support.kernels))
+    assert.is_true(good)
+    assert.matches("^scale%(x: f32%[%?%]%) %-> %(y: f32%[%?%]%) {s: f32}\n  %(FFI 0.1; [^\n]*libccw_kernels.so%)\n$", output)
   end)
 
   it("reports what cannot be asked", function()
@@ -212,7 +218,7 @@ describe("ccw inspect", function()
       __attribute__((constructor)) static void start(void) { close(1); close(2); for (;;) pause(); }
       void *h(void *frame) { return 0; }
     ]])
-    local lines, good = require "ccw.inspect".inspect(support.program, closer, { "h" }, 0.5)
+    local lines, good = require "ccw.inspect".inspect(closer, { "h" }, nil, 0.5)
     assert.is_false(good)
     assert.same({ "h: error: asking ended it: it did not answer in time" }, lines)
 
@@ -223,7 +229,7 @@ describe("ccw inspect", function()
       EXPORT XLA_FFI_Error *h(XLA_FFI_CallFrame *frame);
       XLA_FFI_Error *h(XLA_FFI_CallFrame *frame) { answer_metadata(frame); return 0; }
     ]]):format(support.sh(("realpath '%s'"):format(support.root)):gsub("\n", "")))
-    lines, good = require "ccw.inspect".inspect(support.program, leaver, { "h" }, 30)
+    lines, good = require "ccw.inspect".inspect(leaver, { "h" }, nil, 30)
     assert.is_true(good, lines[1])
     assert.matches("^h %(FFI ", lines[1])
   end)
@@ -239,7 +245,7 @@ describe("ccw inspect", function()
     local output, built = support.sh(("gcc -shared -fPIC -o '%s' '%s'"):format(path, source))
     assert.is_true(built, output)
     assert.matches("dies: error: asking ended it: signal 6\n", (inspect(("'%s' dies"):format(path))), 1, true)
-    local lines, good = require "ccw.inspect".inspect(support.program, path, { "hangs" }, 0.5)
+    local lines, good = require "ccw.inspect".inspect(path, { "hangs" }, 0.2)
     assert.is_false(good)
     assert.same({ "hangs: error: asking ended it: it did not answer in time" }, lines)
   end)

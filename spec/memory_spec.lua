@@ -39,6 +39,21 @@ describe("without memory", function()
     end) > 15)
   end)
 
+  it("handlers in Lua, and patterns, fail cleanly", function()
+    local x, w = ccw.f32 { 1, 2 }, ccw.s32 { 1, 2, 3 }
+    local f = ccw.bind "f(x: f32[n], ...) -> (y: f32[n]) {s: f32, w: s32[], d: {...}}":to(function(a, rest, y, s, list, d)
+      y[1] = a[1] * s + #rest + list[2] + d.n
+      y:reshape "f32[1,2]":fill(a.flat[2])
+    end)
+    local attributes = ccw.attrs { s = ccw.f32(2), w = w, d = { n = 1, w = w } }
+    assert.is_true(exhaust(function() return tostring(ccw.call(f, { x, x, x }, "f32[2]", attributes)) end) > 10)
+    assert.is_true(exhaust(function() return tostring(ccw.call(f, { x }, nil, { s = 2, w = { 1, 2 }, d = { n = 1 } })) end) > 10)
+    assert.is_true(exhaust(function()
+      return tostring(ccw.bind "ggg":arg "f32[n]":ret "f32[n]":attr("s64", "n"):to(function(_, _, _) end))
+    end) > 10)
+    assert.is_true(exhaust(function() return ccw.match.verify("x", x, "f32[n]").n end) > 0)
+  end)
+
   it("signatures fail cleanly", function()
     local told = ccw.signature "(any[*], ?: ?, ...) -> (?, ...) {a: ?, ...}"
     local captures = {}

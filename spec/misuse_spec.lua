@@ -13,7 +13,7 @@ local function values()
     string = "x", empty = "", binary = "\0\xFF", table = {}, list = { 1, 2 }, names = { x = 1 }, hole = { 1, nil, 3 },
     ["function"] = function() end, thread = coroutine.create(print), file = io.stdout, buffer = ccw.f32 { 1 }, closed = closed,
     type = ccw.type "f32[1]", tuple = ccw.type "(f32[1])", attributes = ccw.attrs {}, scalar = ccw.f32(1),
-    handler = kernels.scale, library = kernels, call = ccw.prepare(kernels.scale, { ccw.f32 { 1 } }, "f32[1]"),
+    handler = kernels.scale, library = kernels, call = ccw.prepare(kernels.scale, { ccw.f32 { 1 } }, "f32[1]", { s = 1 }),
   }
 end
 

@@ -212,7 +212,9 @@ describe("the prompt at a terminal", function()
     if not support.sh "tmux -V":find "^tmux" then return pending "tmux is not here" end
     start()
     wait_for "?name for help"
-    type_in("-l 'local x = ccw.array(\"f32[2]\", {1, 2})'", "Enter", "-l 'x:rever'", "BSpace", "BSpace", "BSpace", "-l 's'", "Tab")
+    type_in("-l 'local x = ccw.array(\"f32[2]\", {1, 2})'", "Enter")
+    wait_for "{1, 2})\nccw>\n" -- what is typed before the prompt is there goes through the terminal's own editing
+    type_in("-l 'x:rever'", "BSpace", "BSpace", "BSpace", "-l 's'", "Tab")
     wait_for "x:reshape"
     type_in("-l '\"f32[2,1]\"'", "Enter")
     wait_for "f32[2,1] {{1}, {2}}"
@@ -236,13 +238,18 @@ describe("the prompt at a terminal", function()
     wait_for "interrupted"
     type_in("-l '6 * 8'", "Enter")
     wait_for "48"
+    type_in([[-l 'ccw.call(ccw.bind "f()":to(function() print("be" .. "gun") while true do end end), {}, "()")']], "Enter")
+    wait_for "begun" -- a handler in Lua, too
+    type_in("C-c")
+    type_in("-l '6 * 10'", "Enter")
+    wait_for "60"
 
     type_in("-l 'ccw.s'", "Tab")
     wait_for "s1  s16  s2  s32  s4  s64  s8"
     type_in("C-c", "C-d")
     start()
     type_in("C-p") -- the history of the run before
-    wait_for "6 * 8"
+    wait_for "6 * 10"
     type_in("C-c", "C-d")
 
     local file <close> = assert(io.open(state .. "/ccw/history", "ab"))

@@ -50,4 +50,8 @@ void ccw_signature_print_pattern(const ccw_signature_pattern *pattern, ccw_text 
 void ccw_signature_print_kind(ccw_kind kind, ccw_text *text);
 void ccw_signature_print_members(const ccw_member *members, int64_t count, ccw_text *text);
 
+/* Whether a frame, whose operands are buffers, fits as far as that can be told without much ado: where this says no, the whole
+ * check may say yes. */
+bool ccw_signature_fits(const ccw_signature *signature, const XLA_FFI_CallFrame *frame);
+
 #endif

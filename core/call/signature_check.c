@@ -239,6 +239,81 @@ ccw_status ccw_signature_check(const ccw_signature *signature, const char *who, 
   return finish(&m, who, "bad operands");
 }
 
+/* ---- the short way ------------------------------------------------------------------------------------------------- */
+
+/* What the captures stand for so far: a size, or a dtype; -1 for nothing yet. */
+typedef struct seen {
+  int64_t values[FEW];
+} seen;
+
+static bool is_same(seen *s, const ccw_signature_capture *capture, int64_t value)
+{
+  int64_t *known = &s->values[capture->number];
+  if (*known < 0) *known = value;
+  return *known == value;
+}
+
+static bool buffer_fits(seen *s, const ccw_signature_pattern *pattern, const XLA_FFI_Buffer *buffer)
+{
+  int dtype = ccw_number_at_(&buffer->dtype);
+  if (pattern->is_unknown) return true;
+  if (!ccw_is_sound_(buffer) || buffer->rank > CCW_MAX_RANK || dtype < 0 || dtype > 63) return false;
+  if (!(pattern->dtypes >> dtype & 1) || !(pattern->ranks >> buffer->rank & 1)) return false;
+  if (pattern->letter && !is_same(s, pattern->letter, dtype)) return false;
+  for (int64_t i = 0; i < pattern->size; ++i) {
+    const ccw_signature_dim *dim = &pattern->dims[i];
+    if (dim->size >= 0 && dim->size != buffer->dims[i]) return false;
+    if (dim->capture && !is_same(s, dim->capture, buffer->dims[i])) return false;
+  }
+  return true;
+}
+
+/* Whether an attribute is of a kind that can be told at a glance, and is of it. */
+static bool attribute_fits(const ccw_parameter *parameter, const XLA_FFI_Attrs *attributes)
+{
+  ccw_form form = parameter->kind.form;
+  if (form == CCW_FORM_STRUCT || form == CCW_FORM_DICTIONARY) return false;
+  int64_t place = ccw_seek_(attributes, parameter->name);
+  if (place < 0) return false;
+  ccw_attribute attribute = {ccw_number_at_(&attributes->types[place]), attributes->attrs[place]};
+  return ccw_is_of_kind_(attribute, parameter->kind);
+}
+
+bool ccw_signature_fits(const ccw_signature *signature, const XLA_FFI_CallFrame *frame)
+{
+  const ccw_binding *binding = &signature->binding;
+  int64_t place[2] = {0}, optional[2] = {0}, attributes = 0;
+  bool open[2] = {false, false}, all = false;
+  seen s;
+  if (signature->captures > FEW) return false;
+  for (int64_t i = 0; i < signature->captures; ++i) s.values[i] = -1;
+  for (int64_t i = 0; i < binding->count; ++i) {
+    const ccw_parameter *parameter = &binding->parameters[i];
+    int family = ccw_operands_order(&ccw_rets, parameter->word) >= 0;
+    int order = ccw_operands_order(family ? &ccw_rets : &ccw_args, parameter->word);
+    int64_t count = family ? frame->rets.size : frame->args.size;
+    void *const *buffers = family ? frame->rets.rets : frame->args.args;
+    if (order == 2) {
+      open[family] = true;
+    } else if (order >= 0) {
+      optional[family] += order;
+      if (place[family] < count && !buffer_fits(&s, signature->patterns[i], buffers[place[family]])) return false;
+      ++place[family];
+    } else if (parameter->word == CCW_WORD_ATTR) {
+      if (!ccw_is_readable_(&frame->attrs) || !attribute_fits(parameter, &frame->attrs)) return false;
+      ++attributes;
+    } else if (parameter->word == CCW_WORD_ATTRS) {
+      all = true;
+    }
+  }
+  for (int family = 0; family < 2; ++family) {
+    int64_t count = family ? frame->rets.size : frame->args.size;
+    if (place[family] == 0 && !open[family]) continue; /* of which nothing is bound is not looked at */
+    if (count < place[family] - optional[family] || (!open[family] && count > place[family])) return false;
+  }
+  return !all && (attributes == 0 || attributes == frame->attrs.size);
+}
+
 /* ---- results ------------------------------------------------------------------------------------------------------- */
 
 /* What a dim is according to the operands; -1: they do not say. */

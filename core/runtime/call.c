@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "call/frame.h"
+#include "call/signature.h"
 #include "runtime/api.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
@@ -124,6 +125,25 @@ static ccw_status check(const char *name, ccw_buffer *const *operands, int64_t o
   return ccw_status_in(ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &problems), name);
 }
 
+/* Holds the call against the signature of its handler, where that is known. */
+static ccw_status check_signature(const ccw_call *call)
+{
+  enum { FEW = 24 };
+  const ccw_signature *signature = ccw_handler_signature(call->handler);
+  const XLA_FFI_CallFrame *frame = ccw_frame_abi(call->frame);
+  if (!signature || ccw_signature_fits(signature, frame)) return ccw_ok();
+  int64_t operands = call->operand_count, results = call->result_count;
+  const ccw_shape *few[FEW], **shapes = few;
+  size_t size = (size_t)(operands + results) * sizeof *shapes;
+  if (size > sizeof few && !(shapes = ccw_allocate(size))) return ccw_no_memory(size);
+  for (int64_t i = 0; i < operands; ++i) shapes[i] = ccw_buffer_shape(call->operands[i]);
+  for (int64_t i = 0; i < results; ++i) shapes[operands + i] = ccw_buffer_shape(call->results[i]);
+  ccw_status status =
+      ccw_signature_check(signature, call->name, shapes, operands, shapes + operands, results, &frame->attrs);
+  if (shapes != few) ccw_release(shapes, size);
+  return status;
+}
+
 /* ---- preparing ----------------------------------------------------------------------------------------------------- */
 
 /* Lays the call out in one block: itself, operands, results, copies, name. */
@@ -173,6 +193,7 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   }
   ccw_status status =
       ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
+  if (!status.code && !options->as_it_is) status = check_signature(call);
   if (status.code)
     ccw_call_free(call);
   else

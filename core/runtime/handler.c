@@ -4,9 +4,11 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "runtime/api.h"
+#include "runtime/ask.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
 #include "runtime/handler.h"
+#include "runtime/library.h"
 
 struct ccw_handler {
   ccw_count count;
@@ -116,6 +118,42 @@ void ccw_handler_set_signature(ccw_handler *handler, ccw_signature *signature)
   ccw_signature *none = NULL;
   ccw_signature_retain(signature);
   if (!atomic_compare_exchange_strong(&handler->signature, &none, signature)) ccw_signature_release(signature);
+}
+
+/* Keeps a signature of which a reference is handed over. */
+static void keep_signature(ccw_handler *handler, ccw_signature *signature, ccw_signature **out_signature)
+{
+  ccw_handler_set_signature(handler, signature);
+  ccw_signature_release(signature);
+  *out_signature = handler->signature;
+}
+
+ccw_status ccw_handler_find_signature(ccw_handler *handler, ccw_signature **out_signature)
+{
+  *out_signature = handler->signature;
+  if (*out_signature) return ccw_ok();
+  ccw_signature *found;
+  CCW_TRY(ccw_library_signature_of(handler->library, handler->bundle.execute, handler->name, &found));
+  keep_signature(handler, found, out_signature);
+  return ccw_ok();
+}
+
+ccw_status ccw_handler_ask(ccw_handler *handler, ccw_signature **out_signature)
+{
+  ccw_text text = {0};
+  ccw_signature *told = NULL;
+  ccw_status status = ccw_ask(handler->name, handler->bundle.execute, &text);
+  if (!status.code) status = ccw_signature_parse(ccw_text_data(&text), text.length, NULL, NULL, &told);
+  ccw_text_free(&text);
+  if (!status.code) keep_signature(handler, told, out_signature);
+  return status;
+}
+
+ccw_library *ccw_handler_library(const ccw_handler *handler) { return handler->library; }
+
+void ccw_handler_place(const ccw_handler *handler, ccw_text *out_place)
+{
+  ccw_library_place_of(handler->library, handler->bundle.execute, handler->name, out_place);
 }
 
 ccw_handler_info ccw_handler_describe(const ccw_handler *handler)

@@ -15,9 +15,11 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "runtime/carried.h"
 #include "runtime/foreign.h"
 #include "runtime/python.h"
 #include "runtime/symbols.h"
+#include "runtime/told.h"
 
 /* A shared library in this process. It stays for ever: handlers leave threads and static objects behind, and XLA never
  * unloads them either. */
@@ -27,6 +29,7 @@ typedef struct image {
   ccw_text path;     /* canonical */
   struct stat about; /* of the file when it was loaded */
   ccw_text registered, refused;
+  ccw_told told;
 } image;
 
 struct ccw_library {
@@ -34,6 +37,8 @@ struct ccw_library {
   ccw_text path;
   image *image;       /* of a shared library */
   ccw_python *module; /* of a Python module */
+  ccw_text origin;    /* of a Python module, see ccw_library_origin */
+  ccw_told told;      /* of a Python module; of an image all its libraries are told */
   bool is_anew;       /* an older state of the file is loaded too */
 };
 
@@ -192,6 +197,8 @@ void ccw_library_release(ccw_library *library)
 {
   if (!library || !ccw_count_down(&library->count)) return;
   ccw_python_free(library->module);
+  ccw_told_free(&library->told);
+  ccw_text_free(&library->origin);
   ccw_text_free(&library->path);
   ccw_release(library, sizeof *library);
 }
@@ -291,6 +298,9 @@ ccw_status ccw_library_open_python(
 {
   ccw_library *library;
   CCW_TRY(new_library(module, &library));
+  ccw_text_add(&library->origin, "python:%s", module);
+  ccw_text_add_bytes(&library->origin, "", 1);
+  for (size_t i = 0; i < path_size; ++i) ccw_text_add_bytes(&library->origin, path[i], strlen(path[i]) + 1);
   ccw_status status = ccw_python_import(module, path, path_size, last, &library->module);
   if (!status.code) {
     ccw_text_free(&library->path);
@@ -345,16 +355,19 @@ static ccw_status find_function(const ccw_library *library, const char *name, XL
   return ccw_ok();
 }
 
+static ccw_status find_bundle(ccw_library *library, const char *name, XLA_FFI_Handler_Bundle *out_bundle)
+{
+  *out_bundle = (XLA_FFI_Handler_Bundle){0};
+  if (!library->module) return find_function(library, name, &out_bundle->execute);
+  bool found;
+  CCW_TRY(ccw_python_bundle(library->module, name, out_bundle, &found));
+  return found ? ccw_ok() : no_such_handler(library, name, "has no handler");
+}
+
 ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handler **out_handler)
 {
-  XLA_FFI_Handler_Bundle bundle = {0};
-  if (library->module) {
-    bool found;
-    CCW_TRY(ccw_python_bundle(library->module, name, &bundle, &found));
-    if (!found) return no_such_handler(library, name, "has no handler");
-  } else {
-    CCW_TRY(find_function(library, name, &bundle.execute));
-  }
+  XLA_FFI_Handler_Bundle bundle;
+  CCW_TRY(find_bundle(library, name, &bundle));
   return ccw_handler_new(name, &bundle, 0, library, out_handler);
 }
 
@@ -371,6 +384,93 @@ ccw_status ccw_library_names(const ccw_library *library, ccw_name_visitor *visit
 ccw_status ccw_library_file_names(const char *path, ccw_name_visitor *visit, void *context)
 {
   return ccw_symbols_visit(path, visit, context);
+}
+
+ccw_status ccw_library_file_signatures(const char *path, ccw_signature_visitor *visit, void *context)
+{
+  return ccw_symbols_visit_signatures(path, visit, context);
+}
+
+/* ---- signatures ----------------------------------------------------------------------------------------------------- */
+
+/* The part of a path behind the last slash. */
+static const char *base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+void ccw_library_place_of(const ccw_library *library, XLA_FFI_Handler *function, const char *name, ccw_text *out_place)
+{
+  void *address;
+  memcpy(&address, &function, sizeof address);
+  Dl_info about;
+  struct link_map *own = NULL, *map = NULL;
+  if (!dladdr1(address, &about, (void **)&map, RTLD_DL_LINKMAP) || !map) {
+    ccw_text_add(out_place, "%s", name);
+    return;
+  }
+  bool is_own = library && library->image && dlinfo(library->image->handle, RTLD_DI_LINKMAP, &own) == 0 && own == map;
+  ccw_text_add(out_place, "%s+0x%zx", is_own ? "" : base_name(about.dli_fname),
+      (size_t)((const char *)address - (const char *)about.dli_fbase));
+}
+
+static ccw_told *told_of(ccw_library *library) { return library->image ? &library->image->told : &library->told; }
+
+ccw_status ccw_library_signature_of(
+    ccw_library *library, XLA_FFI_Handler *function, const char *name, ccw_signature **out_signature)
+{
+  CCW_TRY(ccw_carried_by(function, name, out_signature));
+  if (*out_signature) return ccw_ok();
+  if (!library) return ccw_failed_precondition("it came out of no library that could be asked");
+  ccw_text place = {0};
+  ccw_library_place_of(library, function, name, &place);
+  ccw_status status = ccw_text_status(&place);
+  if (!status.code) status = ccw_told_find(told_of(library), ccw_text_data(&place), out_signature);
+  ccw_text_free(&place);
+  return status;
+}
+
+ccw_status ccw_library_place(ccw_library *library, const char *name, ccw_text *out_place)
+{
+  XLA_FFI_Handler_Bundle bundle;
+  CCW_TRY(find_bundle(library, name, &bundle));
+  ccw_library_place_of(library, bundle.execute, name, out_place);
+  return ccw_text_status(out_place);
+}
+
+ccw_status ccw_library_find_signature(ccw_library *library, const char *name, ccw_signature **out_signature)
+{
+  XLA_FFI_Handler_Bundle bundle;
+  CCW_TRY(find_bundle(library, name, &bundle));
+  if (!bundle.execute) return ccw_failed_precondition("it has no execute function, which could be asked");
+  return ccw_library_signature_of(library, bundle.execute, name, out_signature);
+}
+
+ccw_status ccw_library_tell(ccw_library *library, const char *place, const char *signature, const char *why)
+{
+  ccw_signature *told = NULL;
+  if (signature) CCW_TRY(ccw_signature_parse(signature, strlen(signature), NULL, NULL, &told));
+  ccw_status status = ccw_told_add(told_of(library), place, told, why);
+  ccw_signature_release(told);
+  return status;
+}
+
+ccw_status ccw_library_origin(const ccw_library *library, ccw_text *out_origin)
+{
+  if (library->module) {
+    ccw_text_add_bytes(out_origin, library->origin.data, library->origin.length);
+    return ccw_text_status(&library->origin);
+  }
+  const image *from = library->image;
+  const char *file = ccw_text_data(&from->path); /* canonical, or a name for the linker */
+  struct stat about;
+  bool is_file = *file == '/';
+  if (is_file && !(stat(file, &about) == 0 && is_unchanged(&from->about, &about)))
+    return ccw_failed_precondition("%s has changed since it was loaded, and can no longer be asked", file);
+  if (!is_file) file = ccw_library_path(library);
+  ccw_text_add_bytes(out_origin, file, strlen(file) + 1);
+  return ccw_text_status(out_origin);
 }
 
 /* ---- registration by the library itself ----------------------------------------------------------------------------- */

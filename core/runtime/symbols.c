@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/carried.h"
+
 #if defined(__x86_64__)
 enum { MACHINE = EM_X86_64 };
 #elif defined(__aarch64__)
@@ -70,7 +72,8 @@ static bool has_symbols(Elf *elf)
   return strings && symbols;
 }
 
-static ccw_status visit_elf(Elf *elf, uint64_t size, const char *path, ccw_name_visitor *visit, void *context)
+/* Success for a shared library that this machine can load. */
+static ccw_status check_elf(Elf *elf, uint64_t size, const char *path)
 {
   GElf_Ehdr file;
   if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &file))
@@ -80,14 +83,84 @@ static ccw_status visit_elf(Elf *elf, uint64_t size, const char *path, ccw_name_
     return ccw_invalid("%s: a shared library for another machine (ELF machine %d)", path, file.e_machine);
   if (!is_whole(elf, size)) return ccw_invalid("%s: a shared library that was cut short", path);
   if (!has_symbols(elf)) return ccw_invalid("%s: a damaged shared library, without a table of symbols", path);
+  return ccw_ok();
+}
+
+static void visit_elf(Elf *elf, ccw_name_visitor *visit, void *context)
+{
   for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
         !visit_table(elf, section, &header, visit, context))
       break;
   }
+}
+
+/* ---- texts ---------------------------------------------------------------------------------------------------------- */
+
+/* Finds an exported symbol of any sort, by a name of which `length` bytes are compared. */
+static bool find_symbol(Elf *elf, const char *name, size_t length, GElf_Sym *out_symbol)
+{
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM || header.sh_entsize == 0) continue;
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t symbols = data ? header.sh_size / header.sh_entsize : 0;
+    for (size_t i = 0; i < symbols && i <= INT32_MAX && gelf_getsym(data, (int)i, out_symbol); ++i) {
+      const char *found = elf_strptr(elf, header.sh_link, out_symbol->st_name);
+      if (out_symbol->st_shndx != SHN_UNDEF && found && strncmp(found, name, length) == 0) return true;
+    }
+  }
+  return false;
+}
+
+/* Where the section that a symbol is in has its bytes; NULL where they are not all in the section. */
+static const char *bytes_of(Elf *elf, const GElf_Sym *symbol)
+{
+  Elf_Scn *section = symbol->st_shndx < SHN_LORESERVE ? elf_getscn(elf, symbol->st_shndx) : NULL;
+  GElf_Shdr header;
+  if (!section || !gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS) return NULL;
+  Elf_Data *data = elf_rawdata(section, NULL);
+  uint64_t offset = symbol->st_value - header.sh_addr;
+  if (!data || !data->d_buf || offset > data->d_size || symbol->st_size > data->d_size - offset) return NULL;
+  return (const char *)data->d_buf + offset;
+}
+
+/* For ccw_carried_read: the text of a data symbol in the file. */
+static ccw_status find_text(void *context, const char *name, const char **out_text)
+{
+  Elf *elf = context;
+  GElf_Sym symbol;
+  *out_text = NULL;
+  if (!find_symbol(elf, name, strlen(name) + 1, &symbol)) return ccw_ok();
+  if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT) return ccw_invalid("%s: a symbol that is no data", name);
+  const char *bytes = bytes_of(elf, &symbol);
+  if (!bytes) return ccw_invalid("%s: its %zu bytes are not all in the library", name, (size_t)symbol.st_size);
+  CCW_TRY(ccw_carried_check(name, bytes, symbol.st_size));
+  *out_text = bytes;
   return ccw_ok();
 }
+
+/* Hands the names on with their signatures. */
+typedef struct signatures {
+  Elf *elf;
+  bool has_any;
+  ccw_signature_visitor *visit;
+  void *context;
+} signatures;
+
+static bool visit_signature(void *context, const char *name)
+{
+  const signatures *in = context;
+  ccw_signature *signature = NULL;
+  ccw_status problem = in->has_any ? ccw_carried_read(find_text, in->elf, name, &signature) : ccw_ok();
+  bool goes_on = in->visit(in->context, name, signature, problem);
+  ccw_status_free(problem);
+  ccw_signature_release(signature);
+  return goes_on;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------------- */
 
 /* Opens a regular file, and no other: a pipe would wait, a device never end. */
 static ccw_status open_regular(const char *path, int *out_file, uint64_t *out_size)
@@ -105,15 +178,50 @@ static ccw_status open_regular(const char *path, int *out_file, uint64_t *out_si
   return ccw_ok();
 }
 
-ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context)
+/* An ELF file, open. */
+typedef struct elf_file {
+  int file;
+  Elf *elf;
+} elf_file;
+
+static void close_elf(elf_file opened)
+{
+  elf_end(opened.elf);
+  close(opened.file);
+}
+
+static ccw_status open_elf(const char *path, elf_file *out_opened)
 {
   if (elf_version(EV_CURRENT) == EV_NONE) return ccw_internal("libelf does not know its own version");
-  int file;
+  elf_file opened;
   uint64_t size;
-  CCW_TRY(open_regular(path, &file, &size));
-  Elf *elf = elf_begin(file, ELF_C_READ_MMAP, NULL);
-  ccw_status status = visit_elf(elf, size, path, visit, context);
-  elf_end(elf);
-  close(file);
+  CCW_TRY(open_regular(path, &opened.file, &size));
+  opened.elf = elf_begin(opened.file, ELF_C_READ_MMAP, NULL);
+  ccw_status status = check_elf(opened.elf, size, path);
+  if (status.code)
+    close_elf(opened);
+  else
+    *out_opened = opened;
   return status;
+}
+
+ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context)
+{
+  elf_file opened;
+  CCW_TRY(open_elf(path, &opened));
+  visit_elf(opened.elf, visit, context);
+  close_elf(opened);
+  return ccw_ok();
+}
+
+ccw_status ccw_symbols_visit_signatures(const char *path, ccw_signature_visitor *visit, void *context)
+{
+  static const char prefix[] = "ccw_signature_";
+  elf_file opened;
+  CCW_TRY(open_elf(path, &opened));
+  GElf_Sym ignored;
+  signatures in = {opened.elf, find_symbol(opened.elf, prefix, sizeof prefix - 1, &ignored), visit, context};
+  visit_elf(opened.elf, visit_signature, &in);
+  close_elf(opened);
+  return ccw_ok();
 }

@@ -8,4 +8,7 @@
  * NOT_FOUND: no such file. INVALID_ARGUMENT: not a shared library for this machine. */
 CCW_MUST_USE ccw_status ccw_symbols_visit(const char *path, ccw_name_visitor *visit, void *context);
 
+/* The same with the signatures that the library carries for them, see ccw_library_file_signatures. */
+CCW_MUST_USE ccw_status ccw_symbols_visit_signatures(const char *path, ccw_signature_visitor *visit, void *context);
+
 #endif

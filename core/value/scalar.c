@@ -119,6 +119,26 @@ ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *ou
   return ccw_ok();
 }
 
+ccw_status ccw_scalar_fit(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar)
+{
+  ccw_class to = ccw_dtype_class(dtype), from = ccw_dtype_class(scalar.dtype);
+  ccw_scalar out, back;
+  if ((to == CCW_CLASS_PRED) != (from == CCW_CLASS_PRED))
+    return ccw_invalid("expected %s, got %s", ccw_dtype_name(dtype), ccw_dtype_name(scalar.dtype));
+  CCW_TRY(ccw_scalar_convert(scalar, dtype, &out));
+  bool fits = true;
+  if (to == CCW_CLASS_FLOAT && from == CCW_CLASS_FLOAT) {
+    fits = isfinite(out.as.f) || !isfinite(scalar.as.f);
+  } else if (to == CCW_CLASS_FLOAT) {
+    ccw_status status = ccw_scalar_convert(out, scalar.dtype, &back);
+    fits = !status.code && ccw_scalar_equal(back, scalar);
+    ccw_status_free(status);
+  }
+  if (!fits) return refuse(XLA_FFI_Error_Code_OUT_OF_RANGE, scalar, dtype, "does not fit in");
+  *out_scalar = out;
+  return ccw_ok();
+}
+
 bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b)
 {
   if (a.dtype != b.dtype) return false;

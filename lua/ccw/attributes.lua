@@ -20,26 +20,54 @@ local function join(path)
   return text
 end
 
---- The array attribute that a list of plain numbers stands for: s64 of integers, f64 of floats.
-local function from_list(list, complain)
+--- A plain number as a kind wants it; complain(format, ...) raises. What no kind is known of stays as it is.
+local function fit(number, kind, refuse)
+  if kind.form ~= "scalar" and kind.form ~= "enum" and kind.form ~= "pointer" then return number end
+  local scalar, why = core.fit(kind.form == "pointer" and "s64" or kind.dtype, number)
+  return scalar or refuse(": %s", why)
+end
+
+--- The array attribute that a list of plain numbers stands for: of the dtype that is wanted, else s64 of integers, f64 of
+--- floats.
+local function from_list(list, kind, complain, refuse)
   local length, why = array.list_length(list)
   if not length then complain(": %s", why) end
-  local kind = math.type(list[1])
+  if kind.form == "array" then
+    local buffer = core.buffer(("%s[%d]"):format(kind.dtype, length))
+    for i = 1, length do
+      if type(list[i]) ~= "number" then complain("[%d]: expected a number, got %s", i, core.kind(list[i]) or type(list[i])) end
+      local scalar, problem = core.fit(kind.dtype, list[i])
+      if not scalar then refuse("[%d]: %s", i, problem) end
+      core.put(buffer, i - 1, scalar)
+    end
+    return buffer
+  end
+  local number = math.type(list[1])
   for i = 1, length do
     local value = list[i]
     if type(value) == "boolean" then complain ": XLA has no attributes that are arrays of pred" end
     if type(value) ~= "number" then complain("[%d]: expected a number, got %s", i, core.kind(value) or type(value)) end
-    if math.type(value) ~= kind then complain("[%d]: integers and floats in one list; say which: ccw.f64{...}", i) end
+    if math.type(value) ~= number then complain("[%d]: integers and floats in one list; say which: ccw.f64{...}", i) end
   end
-  local buffer = core.buffer(("%s[%d]"):format(kind == "integer" and "s64" or "f64", length))
+  local buffer = core.buffer(("%s[%d]"):format(number == "integer" and "s64" or "f64", length))
   for i = 1, length do core.put(buffer, i - 1, list[i]) end
   return buffer
 end
 
 local build
 
---- The value of an attribute as the builder takes it. `path` is the list of names that lead here.
-local function convert(value, path, fail, position)
+local unknown = { form = "unknown" }
+
+--- The value of an attribute as the builder takes it. `path` is the list of names that lead here; `wanted` the kind that it is to
+--- be, as core.attribute_kinds has it; `who` wants it.
+local function convert(value, path, wanted, who, fail, position)
+  local function refuse(format, ...)
+    errors.raise("INVALID_ARGUMENT", ("%s: attribute '%s'" .. format):format(who, join(path), ...))
+  end
+  if type(value) == "number" then return fit(value, wanted, refuse) end
+  if type(value) == "string" and wanted.values and wanted.values[value] then
+    return fit(wanted.values[value], wanted, refuse)
+  end
   if scalar_types[type(value)] then return value end
   local kind, open = core.kind(value)
   if kind == "attributes" or kind == "scalar" then return value end
@@ -52,11 +80,13 @@ local function convert(value, path, fail, position)
     complain(": expected a boolean, a number, a string, an array or a table, got %s", kind or type(value))
   end
   local key = next(value)
-  if key ~= nil and type(key) ~= "string" then return from_list(value, complain) end
-  return build(value, path, fail, position)
+  if key ~= nil and type(key) ~= "string" or key == nil and wanted.form == "array" then
+    return from_list(value, wanted, complain, refuse)
+  end
+  return build(value, path, wanted.members or {}, who, fail, position)
 end
 
-function build(source, path, fail, position)
+function build(source, path, kinds, who, fail, position)
   local depth = #path + 1
   if depth > 64 then fail(position, "%s...: more than 64 dictionaries in each other", join { path[1], path[2] }) end
   local builder = core.builder()
@@ -65,21 +95,27 @@ function build(source, path, fail, position)
       fail(position, "%s%sexpected names, got the key %s", join(path), depth > 1 and ": " or "", tostring(name))
     end
     path[depth] = name
-    local problem = builder:add(name, convert(value, path, fail, position))
+    local problem = builder:add(name, convert(value, path, kinds[name] or unknown, who, fail, position))
     if problem then fail(position, "%s: %s", join(path), problem) end
     path[depth] = nil
   end
   return builder:finish()
 end
 
---- The attributes of a call, as core takes them: a dictionary, a simple table or nil; fail(position, format, ...) raises.
-function M.from(value, fail, position)
+--- Kinds of attributes by signature.
+local kinds_of = setmetatable({}, { __mode = "k" })
+
+--- The attributes of a call, as core takes them: a dictionary, a simple table or nil; fail(position, format, ...) raises. Plain
+--- numbers become what the signature, or nil, says of them; `who` wants them.
+function M.from(value, fail, position, signature, who)
   if value == nil then return nil end
   local kind = core.kind(value)
   if kind == "attributes" then return value end
   if type(value) == "string" then fail(position, "expected a table of attributes: an opaque string is no typed FFI") end
   if type(value) ~= "table" then fail(position, "expected a table of attributes, got %s", kind or type(value)) end
-  return core.is_simple(value) and value or build(value, {}, fail, position)
+  if core.is_simple(value) then return value end
+  if signature and not kinds_of[signature] then kinds_of[signature] = core.attribute_kinds(signature) end
+  return build(value, {}, signature and kinds_of[signature] or {}, who, fail, position)
 end
 
 --- attributes: a dictionary, built once and then immutable.
@@ -93,7 +129,7 @@ end
 function M.attrs(source)
   local misuse = errors.misuse_of "attrs"
   errors.check(misuse, 1, source, "table")
-  return build(source, {}, misuse, 1)
+  return build(source, {}, {}, "attrs", misuse, 1)
 end
 
 return M

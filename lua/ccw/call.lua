@@ -9,7 +9,8 @@ local kind_of = core.kind
 
 local option_types = {
   platform = "string", device = "string", aliases = "table", has_side_effect = "boolean", run_id = "integer",
-  device_ordinal = "integer", strict = "boolean", api_version = "integer", schedule = "string", literal = "any",
+  device_ordinal = "integer", strict = "boolean", signature = "boolean", api_version = "integer", schedule = "string",
+  literal = "any",
 }
 
 local MOST_NESTED = core.max_tuple_depth --- an end, too, to a table that holds itself
@@ -130,24 +131,48 @@ local function resolve(target, platform, fail)
 end
 M.resolve = resolve
 
+--- Signatures of the handlers that were asked for theirs; false where there is none.
+local signatures = setmetatable({}, { __mode = "k" })
+
+local function signature_of(handler)
+  local signature = signatures[handler]
+  if signature == nil then
+    signature = errors.try(function() return handler.signature end) or false
+    signatures[handler] = signature
+  end
+  return signature or nil
+end
+
+--- The types of the results, as the operands determine them: one, or a tuple.
+local function determined_results(signature, who, operands, fail)
+  if not signature then fail(3, "expected types of results: %s has no signature that could tell them", who) end
+  local types = {}
+  for i, operand in ipairs(operands) do types[i] = operand.type end
+  local results = signature:results(types, who)
+  return #results == 1 and results[1] or results
+end
+
 --- Hands everything over to `receive`, core.call or core.prepare, flat. A result that is one array needs no list.
 local function hand_over(receive, fail, target, operands, results, attrs, options)
-  local platform, aliases, run_id, device_ordinal, strict = "host", nil, 0, 0, false
+  local platform, aliases, run_id, device_ordinal, strict, as_it_is = "host", nil, 0, 0, false, false
   if options ~= nil then
     check_options(options, fail)
-    platform, strict = options.platform or "host", options.strict
+    platform, strict, as_it_is = options.platform or "host", options.strict, options.signature == false
     aliases = flatten_aliases(options.aliases, fail)
     run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
   end
   local handler, name = resolve(target, platform, fail)
   local flat_operands = flatten_operands(operands, fail)
+  local signature = not as_it_is and signature_of(handler) or nil
+  if results == nil then results = determined_results(signature, name or handler.name, flat_operands, fail) end
   local returns, flat_results = type(results) == "string" and core.buffer(results) or nil, nil
   if not returns then
     flat_results = {}
     returns = make_results(results, flat_results, fail, 0)
   end
-  return receive(handler, flat_operands, flat_results, attributes.from(attrs, fail, 4), returns, name, aliases, run_id,
-    device_ordinal, strict)
+  local flat_attributes = attributes.from(attrs, fail, 4, signature, name or handler.name)
+  return receive(handler, flat_operands, flat_results, flat_attributes, returns, name, aliases, run_id, device_ordinal, strict,
+    as_it_is)
 end
 
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
@@ -156,22 +181,25 @@ local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse
 -- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
 -- nothing, and raises an error object with the handler's code and message. Methods: call:explain(), call:close().
 
---- ccw.prepare(target, operands, results [, attributes [, options]]) -> call.
+--- ccw.prepare(target, operands [, results [, attributes [, options]]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.
 -- call:explain() shows the frame. The arguments are those of ccw.call.
 function M.prepare(target, operands, results, attrs, options)
   return hand_over(core.prepare, misuse_of_prepare, target, operands, results, attrs, options)
 end
 
---- ccw.call(target, operands, results [, attributes [, options]]) -> results.
+--- ccw.call(target, operands [, results [, attributes [, options]]]) -> results.
 -- Runs a custom call. The target is a handler, a table of handlers by stage, or a registered name. Operands are a list of
 -- buffers; a list in it is a tuple, whose buffers the handler sees one after the other. Results are a type, "f32[4]" or
--- "(f32[4], s32[])", a buffer as the destination, or a list of those; they come back in the same nesting. Attributes are a
--- table, see ccw.attrs. Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory
--- of arg 1: a result given as a type gets a copy of it first, the operand's own buffer is overwritten; run_id and
--- device_ordinal, 0 both, for handlers that ask; strict, check that a pred result holds 0 and 1 only. has_side_effect and schedule
--- change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a literal is refused. A failure
--- raises an error object with the handler's code and message.
+-- "(f32[4], s32[])", a buffer as the destination, or a list of those; they come back in the same nesting. They may be left out
+-- where the signature's names determine them. Attributes are a table, see ccw.attrs; where the handler's signature is known,
+-- plain numbers become the types that it binds, and the name of an enum's value the value: integers must fit, floats round and
+-- only overflow is refused. All that does not fit the signature is refused before the call.
+-- Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory of arg 1: a result given as
+-- a type gets a copy of it first, the operand's own buffer is overwritten; run_id and device_ordinal, 0 both, for handlers that
+-- ask; strict, check that a pred result holds 0 and 1 only; signature = false, hand the call over as it is, for the handler itself to
+-- check. has_side_effect and schedule change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a
+-- literal is refused. A failure raises an error object with the handler's code and message.
 function M.call(target, operands, results, attrs, options)
   return hand_over(core.call, misuse_of_call, target, operands, results, attrs, options)
 end

@@ -40,19 +40,20 @@ local function parser()
 FILE is a Lua file to run, - for standard input, and ARGUMENTS are what it finds in `arg`. Without one there
 is a prompt, at which ?name explains a name.
 
-ccw inspect LIBRARY lists what could be handlers in a library; a file is read and not run. For the HANDLERs
-named it asks, in a child process, for API version and traits.]]
+ccw inspect LIBRARY lists the signatures of the handlers in a library. Those that carry theirs as data are
+read from the file, of which nothing runs; others are asked in a child process, with API version and traits
+where they are named.]]
   return p
 end
 
 local verbs = {}
 
-function verbs.inspect(arguments, program)
+function verbs.inspect(arguments)
   local p = require "argparse" ("ccw inspect", "Lists the handlers of a library.")
   p:argument("library", "A path, the name of a library, or python:MODULE.")
-  p:argument("handlers", "Names to ask for API version and traits."):args "*"
+  p:argument("handlers", "Names to ask for API version and traits, too."):args "*"
   local options = p:parse(arguments)
-  local ok, lines, good = pcall(require "ccw.inspect".inspect, program.path, options.library, options.handlers)
+  local ok, lines, good = pcall(require "ccw.inspect".inspect, options.library, options.handlers)
   if not ok then
     io.stderr:write("ccw: ", tostring(lines), "\n")
     return 1
@@ -63,12 +64,6 @@ function verbs.inspect(arguments, program)
     for _, line in ipairs(lines) do print(line) end
   end
   return good and 0 or 1
-end
-
---- What `ccw inspect` runs in its child process.
-function verbs.probe(arguments)
-  require "ccw.inspect".probe(arguments[1], arguments[2])
-  return 0
 end
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
@@ -89,10 +84,9 @@ end
 --- main(arguments) -> exit code. arguments[0] is the program.
 return function(arguments)
   local program = require "ccw.program"
-  program.path = "/proc/self/exe"
   warn "@on"
   local verb = verbs[arguments[1]]
-  if verb then return verb(table.move(arguments, 2, #arguments, 1, {}), program) end
+  if verb then return verb(table.move(arguments, 2, #arguments, 1, {})) end
 
   local own, rest = split(arguments)
   local options = #own > 0 and parser():parse(own) or { e = {} } -- a prompt needs no parser to start

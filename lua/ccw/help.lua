@@ -7,7 +7,7 @@ local reference = require "ccw.reference"
 local M = {}
 
 local COLUMNS = 80
-local kinds = { "buffer", "type", "scalar", "attributes", "handler", "library", "call", "error" }
+local kinds = { "buffer", "type", "scalar", "attributes", "signature", "handler", "library", "call", "error" }
 
 --- A doc comment for a terminal: what is called on a line of its own, the rest wrapped.
 local function lay_out(text)
@@ -63,6 +63,8 @@ function M.text(name, value)
   local found = find(name)
   if found then return found end
   if value ~= nil then return show.value(value) end
+  local handler = errors.try(core.find, name, "host")
+  if handler then return show.value(handler) end
   local names = {}
   for known in pairs(reference) do names[#names + 1] = known:gsub("^ccw%.", "") end
   local near = core.near(name:gsub("^ccw%.", ""), names)

@@ -1,61 +1,70 @@
 --- ccw inspect: what is in a library, without running its code here.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
-local load = require "ccw.load"
+local ask = require "ccw.ask"
 
 local M = {}
 
-local SECONDS = 20 -- to load a library and ask one handler; a large Python module takes a few
-
-local MARK = "\tccw\t" -- begins a line of an answer: the library may print too
-
---- In the child process: loads the library and tells of one handler, or of the names in it.
-function M.probe(library, name)
-  local ok, result = pcall(function()
-    local loaded = load.load(library)
-    if name then return tostring(loaded:handler(name)) end
-    return table.concat(loaded:names(), "\n")
-  end)
-  local text = ok and result or "error: " .. tostring(result)
-  if text ~= "" then print(MARK .. text:gsub("\n", "\n" .. MARK)) end
-end
-
-local function ask(program, seconds, ...)
-  local output, how = core.run({ program, "probe", ... }, seconds)
-  local lines = {}
-  for line in output:gmatch "[^\n]+" do
-    if line:sub(1, #MARK) == MARK then lines[#lines + 1] = line:sub(#MARK + 1) end
-  end
-  if how == "exit 0" then return lines end
-  return { "error: asking ended it: " .. (how == "timeout" and "it did not answer in time" or how) }
-end
-
---- The names in a library. A file is read and not loaded; what only the dynamic linker or Python can find is, in a child.
-local function names_in(program, seconds, library)
-  local text, err
-  if not library:find "^python:" then text, err = errors.try(core.file_names, library) end
-  if not text and (not err or err.code == "NOT_FOUND") then return ask(program, seconds, library) end
+--- What the file of a library carries, by name: its text is read, and nothing of it runs. Nothing for what only the dynamic
+--- linker or Python can find.
+local function read_file(library)
+  if library:find "^python:" then return nil end
+  local text, err = errors.try(core.file_signatures, library)
+  if not text and err.code == "NOT_FOUND" then return nil end
   if err then error(err, 0) end
-  local names = {}
-  for name in text:gmatch "[^\n]+" do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  local entries = {}
+  for name, signature, problem in text:gmatch "([^%z]*)%z([^%z]*)%z([^%z]*)%z" do
+    entries[#entries + 1] = { name = name, signature = signature ~= "" and signature or nil,
+      why = problem ~= "" and problem or nil }
+  end
+  return entries
 end
 
---- Lists the names that could be handlers or, for the names given, API version and traits. `program` is how to run ccw,
--- `seconds` the time that each question may take. Returns the lines and whether all went well.
-function M.inspect(program, library, names, seconds)
-  seconds = seconds or SECONDS
-  if #names == 0 then
-    local lines = names_in(program, seconds, library)
-    return lines, not (lines[1] or ""):find "^error: "
+--- Puts what asking brought to what the file carries.
+local function merge(carried, asked, failure)
+  local by_name, all = {}, {}
+  for _, entry in ipairs(asked) do
+    if entry.platform then
+      entry.behind = "  registered by itself on " .. entry.platform
+      all[#all + 1] = entry
+    else
+      by_name[entry.name] = entry
+    end
   end
-  local lines, good = {}, true
-  for _, name in ipairs(names) do
-    local answer = table.concat(ask(program, seconds, library, name), "\n")
-    local failed = answer:find "^error: "
-    good = good and not failed
-    lines[#lines + 1] = failed and name .. ": " .. answer or answer
+  for _, entry in ipairs(carried or asked) do
+    local told = (entry.signature or entry.why) and entry or by_name[entry.name]
+    if not told and failure then told = { name = entry.name, why = failure } end
+    if told and not told.none and not told.platform then all[#all + 1] = told end
+  end
+  table.sort(all, function(a, b) return a.name < b.name end)
+  return all
+end
+
+local function list(library, seconds, to_load)
+  local carried, asked, failure = read_file(library), {}, nil
+  local is_known = carried and #carried > 0 -- with none it may register its handlers when it is loaded
+  for _, entry in ipairs(carried or {}) do is_known = is_known and (entry.signature or entry.why) end
+  if not is_known then asked, failure = ask.ask { library = library, seconds = seconds, to_load = to_load } end
+  if failure and not carried and #asked == 0 then return { "error: " .. failure }, false end
+  return ask.lines(merge(carried, asked, failure)), true
+end
+
+--- Lists the signatures of a library's handlers or, for the names given, also API version and traits. `seconds` is the time
+-- that each handler may take, `to_load` that of the library. Returns the lines and whether all went well.
+function M.inspect(library, names, seconds, to_load)
+  if #names == 0 then return list(library, seconds, to_load) end
+  local entries, failure = ask.ask { library = library, names = names, seconds = seconds, to_load = to_load }
+  local lines, good = {}, #entries == #names
+  for i, name in ipairs(names) do
+    local entry = entries[i] or { why = failure }
+    if entry.signature then
+      lines[#lines + 1] = ask.text(name, entry.signature) .. "\n  (" .. entry.about .. ")"
+    elseif entry.about then
+      lines[#lines + 1] = ("%s (%s)\n  %s"):format(name, entry.about, entry.why)
+    else
+      lines[#lines + 1] = name .. ": error: " .. (entry.why or entry.none)
+      good = false
+    end
   end
   return lines, good
 end

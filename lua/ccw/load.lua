@@ -1,6 +1,7 @@
 --- Libraries of handlers.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local ask = require "ccw.ask"
 
 local M = {}
 local meta, methods = core.library_metatable, {}
@@ -11,9 +12,23 @@ local function lines(text)
   return list
 end
 
---- library:handler(name) -> handler.
--- The handler of that name, also where library.NAME means a method. NOT_FOUND, with names that are near.
-function methods:handler(name) return core.library_handler(self, name) end
+--- library:handler(name [, signature]) -> handler.
+-- The handler of that name, also where library.NAME means a method. NOT_FOUND, with names that are near. A signature, or its
+-- text, declares what the handler binds, "(x: f32[n]) -> (y: f32[n]) {s: f32}": names, and sizes that are equal. It must agree
+-- with what the binary says of itself. INVALID_ARGUMENT: all that does not, a line each.
+function methods:handler(name, signature)
+  local handler = core.library_handler(self, name)
+  if signature == nil then return handler end
+  local kind = core.kind(signature) or type(signature)
+  if kind ~= "signature" and kind ~= "string" then
+    errors.misuse_of "handler"(2, "expected a signature or its text, got %s", kind)
+  end
+  local declared = kind == "signature" and signature or core.signature(signature)
+  local told = ask.signature_in(self, name)
+  if told then declared:agree(told, name) end
+  core.set_signature(handler, declared)
+  return handler
+end
 
 --- library:names() -> list.
 -- The names that could be handlers: exported functions, or what a Python module's capsules hold.
@@ -57,19 +72,33 @@ function meta.__tostring(library)
   if not open then return "closed library" end
   local names, err = errors.try(methods.names, library)
   if err and err.code ~= "NOT_FOUND" then error(err, 0) end
-  local what = not names and "its file is gone" or #names == 0 and "no handlers" or table.concat(names, ", ")
-  local text = { library:path() .. ": " .. what }
-  for _, line in ipairs(library:registered()) do text[#text + 1] = "  registered by itself: " .. line end
-  for _, line in ipairs(library:refused()) do text[#text + 1] = "  refused: " .. line end
-  return table.concat(text, "\n")
+  local entries, text = {}, {}
+  for _, name in ipairs(names or {}) do
+    local signature, why, code = ask.signature_in(library, name)
+    if code ~= "NOT_FOUND" then entries[#entries + 1] = { name = name, signature = signature, why = why } end
+  end
+  if #entries == 0 then text[1] = ": " .. (names and "no handlers" or "its file is gone") end
+  for _, line in ipairs(ask.lines(entries)) do text[#text + 1] = "\n  " .. line:gsub("\n", "\n  ") end
+  for _, line in ipairs(library:registered()) do text[#text + 1] = "\n  registered by itself: " .. line end
+  for _, line in ipairs(library:refused()) do text[#text + 1] = "\n  refused: " .. line end
+  return library:path() .. table.concat(text)
 end
 
 --- handler: the functions of one custom call.
--- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists; address,
--- of its execute function, by which another runtime may call it as long as the handler is kept.
--- ccw.call(handler, operands, results, attributes) runs it.
+-- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists;
+-- signature, what it binds, and no_signature, why that is not known. A handler in C carries its signature. One of the official
+-- C++ binding is asked, with all others of its library, in a process of its own when the signature is first wanted; `?` is
+-- what it does not tell. ccw.call(handler, operands, results, attributes) runs it.
 
 local handler_metatable = core.handler_metatable
+local field = handler_metatable.__index
+
+function handler_metatable.__index(handler, name)
+  if name == "signature" then return (ask.signature(handler)) end
+  if name ~= "no_signature" then return field(handler, name) end
+  local signature, why = ask.signature(handler)
+  return not signature and why or nil
+end
 
 function handler_metatable.__call()
   error("a handler is run by ccw.call(handler, operands, results, attributes)", 2)
@@ -78,20 +107,22 @@ end
 function handler_metatable.__tostring(handler)
   local _, open = core.kind(handler)
   if not open then return "closed handler" end
-  local parts = { "FFI " .. handler.version }
-  if #handler.stages > 1 then parts[#parts + 1] = "stages " .. table.concat(handler.stages, ", ") end
-  for _, trait in ipairs(handler.traits) do parts[#parts + 1] = trait end
-  if handler.library ~= "" then parts[#parts + 1] = handler.library end
-  return ("%s (%s)"):format(handler.name, table.concat(parts, "; "))
+  local signature, about = handler.signature, ask.about(handler)
+  if not signature then return ("%s (%s)"):format(handler.name, about) end
+  return ("%s\n  (%s)"):format(ask.text(handler.name, signature), about)
 end
+
+--- signature: what a handler binds, see ccw.signature for its text.
+-- Field: name, what stands in front of the operands. Methods: signature:check(), signature:results(), signature:agree(),
+-- signature:parameters().
 
 --- ccw.load(path [, {path = folders}]) -> library.
 -- Loads a library of handlers. A path is tried as a file first, then as the name of a library: "./libhandlers.so",
 -- "libhandlers.so", "handlers". A file that has changed since it was loaded is loaded anew, beside the old code.
 -- "python:NAME" and "python:./file.so" load a Python extension module, as handlers are published on PyPI, and take the
 -- handlers out of its capsules: NAME is sought in the folders of `path` (one, or a list), in PYTHONPATH, in VIRTUAL_ENV, in
--- Python's own folders, and where ccw's set-up put modules. library.NAME is a handler; print(library) lists what could be
--- one, and what the library registered by itself.
+-- Python's own folders, and where ccw's set-up put modules. library.NAME is a handler; print(library) lists their
+-- signatures, and what the library registered by itself.
 function M.load(path, options)
   local fail = errors.misuse_of "load"
   errors.check(fail, 1, path, "string")

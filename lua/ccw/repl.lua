@@ -212,19 +212,27 @@ function Session:show(f)
   return ok, ok and text or "error: " .. tostring(text)
 end
 
+--- What a topic means: a name, or a handler of a library, "lib.scale".
+function Session:meaning(topic)
+  local first, rest = topic:match "^([%a_][%w_]*)%.?(.*)$"
+  local value = first and self:value(first)
+  if rest == "" or core.kind(value) ~= "library" then return rest == "" and value or nil end
+  return (errors.try(core.library_handler, value, rest))
+end
+
 --- session:answer(source) -> ok, text. Like run, for what people type: "?name" is help.
 function Session:answer(source)
   local topic = source:match "^%s*%?+%s*(.-)%s*$"
   if not topic then return self:run(source) end
   return self:show(function()
-    return help.text(topic, topic:find "^[%a_][%w_]*$" and self:value(topic) or nil)
+    return help.text(topic, self:meaning(topic))
   end)
 end
 
 -- ---- completion ------------------------------------------------------------------------------------------------------
 
 local buffer_fields = { "dtype", "type", "rank", "count", "dims", "flat", "address" }
-local handler_fields = { "name", "library", "version", "traits", "stages" }
+local handler_fields = { "name", "library", "version", "traits", "stages", "signature", "no_signature" }
 
 --- The names that may follow "value." or "value:".
 local function members(value, colon)
@@ -240,6 +248,9 @@ local function members(value, colon)
     for name in pairs(core.call_metatable.__index) do add(name) end
   elseif kind == "handler" then
     for _, name in ipairs(handler_fields) do add(name) end
+  elseif kind == "signature" then
+    for name in pairs(core.signature_methods) do add(name) end
+    if not colon then add "name" end
   elseif type(value) == "table" then
     for name in pairs(value) do
       if type(name) == "string" and name:find "^[%a_][%w_]*$" then add(name) end

@@ -1,6 +1,8 @@
 /* Attributes: built piece by piece, then immutable. What a Lua table means is decided in ccw/attributes.lua. */
 #include "glue.h"
 
+#include <string.h>
+
 /* ---- building ------------------------------------------------------------------------------------------------------ */
 
 /* builder() -> builder. */
@@ -11,14 +13,53 @@ static int builder_new(lua_State *L)
   return 1;
 }
 
+/* The kind of the attribute of that name, as far as a signature tells. */
+static ccw_kind kind_in(const ccw_signature *signature, const char *name)
+{
+  const ccw_binding *binding = signature ? ccw_signature_binding(signature) : NULL;
+  for (int64_t i = 0; binding && i < binding->count; ++i) {
+    const ccw_parameter *parameter = &binding->parameters[i];
+    if (parameter->word == CCW_WORD_ATTR && strcmp(parameter->name, name) == 0) return parameter->kind;
+  }
+  return (ccw_kind){.form = CCW_FORM_UNKNOWN};
+}
+
+/* The value of an enum that a string names; false where it names none. */
+static bool to_enum_value(lua_State *L, int index, ccw_kind kind, ccw_scalar *out_scalar)
+{
+  if (kind.form != CCW_FORM_ENUM || lua_type(L, index) != LUA_TSTRING) return false;
+  const ccw_enum_info *info = kind.detail;
+  for (int64_t i = 0; i < info->count; ++i)
+    if (strcmp(info->values[i].name, lua_tostring(L, index)) == 0) {
+      *out_scalar = (ccw_scalar){.dtype = (ccw_dtype)kind.dtype, .as.s = info->values[i].value};
+      return true;
+    }
+  return false;
+}
+
+/* The number at an index as a kind wants it: plain numbers have no type of their own. */
+static ccw_status fit(lua_State *L, int index, ccw_kind kind, ccw_scalar *scalar)
+{
+  if (lua_type(L, index) != LUA_TNUMBER) return ccw_ok();
+  switch (kind.form) {
+  case CCW_FORM_SCALAR:
+  case CCW_FORM_ENUM: return ccw_scalar_fit(*scalar, (ccw_dtype)kind.dtype, scalar);
+  case CCW_FORM_POINTER: return ccw_scalar_fit(*scalar, XLA_FFI_DataType_S64, scalar);
+  default: return ccw_ok();
+  }
+}
+
 /* Adds the number, boolean, scalar or string at an index; false for anything else. */
 static bool add_simple(lua_State *L, ccw_attributes_builder *builder, const char *name, size_t name_length, int index,
-    ccw_status *out_status)
+    ccw_kind kind, ccw_status *out_status)
 {
   ccw_scalar scalar;
   size_t length;
-  if (to_scalar(L, index, &scalar)) {
+  if (to_enum_value(L, index, kind, &scalar)) {
     *out_status = ccw_attributes_add_scalar(builder, name, name_length, scalar);
+  } else if (to_scalar(L, index, &scalar)) {
+    *out_status = fit(L, index, kind, &scalar);
+    if (!out_status->code) *out_status = ccw_attributes_add_scalar(builder, name, name_length, scalar);
   } else if (lua_type(L, index) == LUA_TSTRING) {
     const char *bytes = lua_tolstring(L, index, &length);
     *out_status = ccw_attributes_add_string(builder, name, name_length, bytes, length);
@@ -36,7 +77,8 @@ static int builder_add(lua_State *L)
   size_t name_length;
   const char *name = luaL_checklstring(L, 2, &name_length);
   ccw_status status;
-  if (add_simple(L, builder, name, name_length, 3, &status)) return push_problem(L, status);
+  ccw_kind unknown = {.form = CCW_FORM_UNKNOWN};
+  if (add_simple(L, builder, name, name_length, 3, unknown, &status)) return push_problem(L, status);
   if (test_kind(L, 3, CCW_BUFFER)) {
     const ccw_buffer *buffer = check_buffer(L, 3);
     const ccw_shape *shape = ccw_buffer_shape(buffer);
@@ -80,7 +122,7 @@ static int is_simple(lua_State *L)
   return 1;
 }
 
-ccw_status build_simple(lua_State *L, int index, ccw_attributes **out_attributes)
+ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature, ccw_attributes **out_attributes)
 {
   ccw_attributes_builder *builder;
   CCW_TRY(ccw_attributes_begin(&builder));
@@ -88,7 +130,13 @@ ccw_status build_simple(lua_State *L, int index, ccw_attributes **out_attributes
   for (lua_pushnil(L); !status.code && lua_next(L, index); lua_pop(L, 1)) {
     size_t name_length;
     const char *name = lua_tolstring(L, -2, &name_length);
-    if (!add_simple(L, builder, name, name_length, lua_gettop(L), &status)) status = ccw_internal("not simple");
+    if (!add_simple(L, builder, name, name_length, lua_gettop(L), kind_in(signature, name), &status))
+      status = ccw_internal("not simple");
+    if (status.code && status.code != XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) {
+      ccw_status named = ccw_status_make(status.code, "attribute '%s': %s", name, ccw_status_text(status));
+      ccw_status_free(status);
+      status = named;
+    }
   }
   if (!status.code) return ccw_attributes_finish(builder, out_attributes);
   ccw_attributes_discard(builder);

@@ -6,9 +6,9 @@
 enum { RETURNS = 1, OPERANDS, RESULTS };
 
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
- * run_id, device_ordinal, strict. Operands and results are flat lists of buffers, or results are nil and RETURNED is the
+ * run_id, device_ordinal, strict, as_it_is. Operands and results are flat lists of buffers, or results are nil and RETURNED is the
  * only one; attributes are a dictionary, a simple table or nil. */
-enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT };
+enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT, AS_IT_IS };
 
 /* The box of a call has a second place: not NULL while it runs. */
 enum { RUNNING = 1 };
@@ -77,13 +77,22 @@ static const char *name_of(lua_State *L)
   return name ? name : ccw_handler_describe(check_handler(L, HANDLER)).name;
 }
 
+/* The same failure with the call's name in front. */
+static ccw_status name_status(lua_State *L, ccw_status status)
+{
+  ccw_status named = ccw_status_make(status.code, "%s: %s", name_of(L), ccw_status_text(status));
+  ccw_status_free(status);
+  return named;
+}
+
 /* Prepares the call that stands on the stack, to be kept or to be run and forgotten; raises when that fails. */
 static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
 {
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
   ccw_call_options options = {.run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
       .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
-      .strict = lua_toboolean(L, STRICT)};
+      .strict = lua_toboolean(L, STRICT),
+      .as_it_is = lua_toboolean(L, AS_IT_IS)};
   options.aliases = check_aliases(L, ALIASES, &options.alias_count);
   buffer_list operands, results;
   make_room(L, ARGS, &operands);
@@ -98,12 +107,16 @@ static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
   take_buffers(L, ARGS, is_kept, &operands);
   take_buffers(L, RETS, is_kept, &results);
 
-  ccw_status status = simple ? build_simple(L, ATTRIBUTES, &attributes) : ccw_ok();
+  const ccw_signature *signature = options.as_it_is ? NULL : ccw_handler_signature(handler);
+  ccw_status status = simple ? build_simple(L, ATTRIBUTES, signature, &attributes) : ccw_ok();
+  bool is_built = !status.code;
   if (!status.code)
     status = ccw_call_prepare(
         handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, out_call);
   if (simple) ccw_attributes_release(attributes); /* the call holds them */
-  if (status.code) raise_status(L, status, name_of(L), NULL);
+  if (is_built && !status.code) return;
+  if (!is_built) status = name_status(L, status);
+  raise_status(L, status, name_of(L), NULL);
 }
 
 /* Pushes a copy of the list at an index, if there is one: the caller may change its own. */
@@ -138,7 +151,7 @@ static int is_flat(lua_State *L)
 /* prepare(...) -> call. Every run gives back what stands at RETURNED. */
 static int call_prepare(lua_State *L)
 {
-  lua_settop(L, STRICT);
+  lua_settop(L, AS_IT_IS);
   void **box = new_box(L, CCW_CALL);
   int at = lua_gettop(L);
   prepare(L, true, (ccw_call **)box);
@@ -167,7 +180,7 @@ static ccw_status run_given_up(lua_State *L, ccw_call *call)
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
 static int call_once(lua_State *L)
 {
-  lua_settop(L, STRICT);
+  lua_settop(L, AS_IT_IS);
   ccw_call *call;
   prepare(L, false, &call);
   ccw_status status = run_given_up(L, call);

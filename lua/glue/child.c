@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,8 +104,28 @@ static int run(lua_State *L)
   return 2;
 }
 
+/* limit(seconds). In a child: ends it with SIGALRM when that time is up, unless it is limited anew before; 0 lifts the limit. */
+static int limit(lua_State *L)
+{
+  double seconds = luaL_checknumber(L, 1);
+  struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
+  timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+  setitimer(ITIMER_REAL, &timer, NULL);
+  return 0;
+}
+
+/* interpreter() -> string. The file of the program that this process runs; nothing where it cannot be told. */
+static int interpreter(lua_State *L)
+{
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) return 0;
+  lua_pushlstring(L, path, (size_t)length);
+  return 1;
+}
+
 void open_child(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"run", run}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"run", run}, {"limit", limit}, {"interpreter", interpreter}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -28,12 +28,20 @@ typedef struct invocation {
   const XLA_FFI_CallFrame *frame;
   struct invocation *outer;
   int depth;
+  lua_State *thread; /* of Lua's, in which it runs */
+  const char *name;  /* what messages call the call */
   ccw_status status; /* what it comes to */
   ccw_buffer **lent;
   int lent_count, lent_room;
 } invocation;
 
 static _Thread_local invocation *current;
+
+lua_State *running_in_lua(void)
+{
+  const char *doing;
+  return current && ccw_call_running(&doing) == current->name ? current->thread : NULL;
+}
 
 enum { MOST_DEPTH = 50, MOST_NESTED = 64 };
 
@@ -363,6 +371,9 @@ static ccw_status call_lua(void *context, XLA_FFI_CallFrame *frame)
   if (!owner_enter(c->owner)) return ccw_failed_precondition("the Lua state that it was written in is closed");
   lua_State *thread = owner_borrow_thread(c->owner);
   if (thread) {
+    const char *doing;
+    call.thread = thread;
+    call.name = ccw_call_running(&doing);
     current = &call;
     run_in(thread, &call);
     current = call.outer;

@@ -83,6 +83,16 @@ int push_problem(lua_State *L, ccw_status status)
   return 1;
 }
 
+int push_unless(lua_State *L, ccw_status status)
+{
+  XLA_FFI_Error_Code code = status.code;
+  if (!code) return 1;
+  lua_pushnil(L);
+  push_problem(L, status);
+  lua_pushstring(L, ccw_code_name(code));
+  return 3;
+}
+
 int raise_misuse(lua_State *L, int argument, ccw_status status)
 {
   push_problem(L, status);

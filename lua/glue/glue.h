@@ -63,6 +63,10 @@ int raise_misuse(lua_State *L, int argument, ccw_status status);
  * memory is nobody's misuse, and is raised. Consumes the status. */
 int push_problem(lua_State *L, ccw_status status);
 
+/* Success: returns 1, for what stands on the top of the stack to be returned. A failure is pushed behind it, whose box is
+ * still empty, and becomes nil, its text and its code. Want of memory is raised. Consumes the status. */
+int push_unless(lua_State *L, ccw_status status);
+
 /* What messages call the value at that index: "number", "buffer". */
 const char *kind_name(lua_State *L, int index);
 
@@ -99,9 +103,9 @@ const char *check_text(lua_State *L, int index);
 /* An integer in a range: strings are no numbers here, and 2.0 is 2. */
 int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high);
 
-/* Builds attributes of a table that is_simple, without a box: nothing is raised meanwhile. Needs a few places on the
- * stack. */
-ccw_status build_simple(lua_State *L, int index, ccw_attributes **out_attributes);
+/* Builds attributes of a table that is_simple, without a box: nothing is raised meanwhile. Plain numbers become what the
+ * signature, or NULL, says of them, and the name of an enum's value the value. Needs a few places on the stack. */
+ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature, ccw_attributes **out_attributes);
 
 ccw_buffer *check_buffer(lua_State *L, int index);
 ccw_handler *check_handler(lua_State *L, int index);
@@ -141,6 +145,10 @@ lua_State *owner_main(const owner *o);
  * put back. */
 lua_State *owner_borrow_thread(owner *o);
 void owner_return_thread(owner *o, lua_State *thread);
+
+/* The thread of Lua's in which this thread runs a handler; NULL where it runs none, or where that runs a handler in C. A signal
+ * handler may ask. */
+lua_State *running_in_lua(void);
 
 /* ---- the modules --------------------------------------------------------------------------------------------------- */
 

@@ -17,11 +17,63 @@ static int handler_bundle(lua_State *L)
   lua_pop(L, 1);
   CCW_STAGES(TAKE)
 #undef TAKE
+  lua_getfield(L, 2, "execute");
+  const ccw_handler *execute = lua_isnil(L, -1) ? NULL : check_handler(L, -1);
+  ccw_signature *signature = execute ? ccw_handler_signature(execute) : NULL;
   void **box = new_box(L, CCW_HANDLER);
   lua_pushvalue(L, 2); /* keeps the parts, and with them their libraries */
   lua_setiuservalue(L, -2, 1);
-  CHECK_STATUS(L, ccw_handler_new(name, &bundle, 0, NULL, (ccw_handler **)box));
+  CHECK_STATUS(
+      L, ccw_handler_new(name, &bundle, 0, execute ? ccw_handler_library(execute) : NULL, (ccw_handler **)box));
+  if (signature) ccw_handler_set_signature(*box, signature);
   return 1;
+}
+
+/* handler_signature(handler) -> signature, or nil, why, code. As far as it is known without calling the handler. */
+static int handler_signature(lua_State *L)
+{
+  ccw_signature *signature;
+  ccw_handler *handler = check_handler(L, 1);
+  void **box = new_box(L, CCW_SIGNATURE);
+  ccw_status status = ccw_handler_find_signature(handler, &signature);
+  if (!status.code) *box = ccw_signature_retain(signature);
+  return push_unless(L, status);
+}
+
+/* handler_ask(handler) -> signature. Asks in this process, which may not survive it. */
+static int handler_ask(lua_State *L)
+{
+  ccw_signature *signature;
+  ccw_handler *handler = check_handler(L, 1);
+  void **box = new_box(L, CCW_SIGNATURE);
+  CHECK_STATUS(L, ccw_handler_ask(handler, &signature));
+  *box = ccw_signature_retain(signature);
+  return 1;
+}
+
+/* set_signature(handler, signature). The first one stays. */
+static int handler_set_signature(lua_State *L)
+{
+  ccw_handler_set_signature(check_handler(L, 1), check_box(L, 2, CCW_SIGNATURE));
+  return 0;
+}
+
+/* handler_library(handler) -> library, nil for none. */
+static int handler_library(lua_State *L)
+{
+  ccw_library *library = ccw_handler_library(check_handler(L, 1));
+  if (!library) return 0;
+  *new_box(L, CCW_LIBRARY) = library;
+  ccw_library_retain(library);
+  return 1;
+}
+
+/* handler_place(handler) -> string. Where its code lies, the same in every process. */
+static int handler_place(lua_State *L)
+{
+  ccw_text place = {0};
+  ccw_handler_place(check_handler(L, 1), &place);
+  return push_text(L, &place);
 }
 
 static void push_traits(lua_State *L, XLA_FFI_Handler_Traits traits)
@@ -115,7 +167,9 @@ void open_handlers(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", handler_gc}, {"__index", handler_index}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"register", registry_add}, {"find", registry_find},
-      {"registered", registry_at}, {NULL, NULL}};
+      {"registered", registry_at}, {"handler_signature", handler_signature}, {"handler_ask", handler_ask},
+      {"set_signature", handler_set_signature}, {"handler_library", handler_library}, {"handler_place", handler_place},
+      {NULL, NULL}};
   new_kind(L, CCW_HANDLER, metamethods, NULL);
   lua_setfield(L, -2, "handler_metatable");
   luaL_setfuncs(L, functions, 0);

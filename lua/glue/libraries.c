@@ -1,6 +1,8 @@
 /* Libraries of handlers. */
 #include "glue.h"
 
+#include <string.h>
+
 /* open(path) -> library. */
 static int library_open(lua_State *L)
 {
@@ -72,6 +74,68 @@ static int library_file_names(lua_State *L)
   return push_names(L, status, &names);
 }
 
+/* library_place(library, name) -> string. Where that function lies, the same in every process. */
+static int library_place(lua_State *L)
+{
+  const char *name = check_text(L, 2);
+  ccw_text place = {0};
+  ccw_status status = ccw_library_place(check_box(L, 1, CCW_LIBRARY), name, &place);
+  if (!status.code) return push_text(L, &place);
+  ccw_text_free(&place);
+  return raise_status(L, status, NULL, NULL);
+}
+
+/* library_signature(library, name) -> signature, or nil, why, code. As far as it is known without calling the function. */
+static int library_signature(lua_State *L)
+{
+  const char *name = check_text(L, 2);
+  void **box = new_box(L, CCW_SIGNATURE);
+  ccw_library *library = check_box(L, 1, CCW_LIBRARY);
+  return push_unless(L, ccw_library_find_signature(library, name, (ccw_signature **)box));
+}
+
+/* library_tell(library, place, signature, why). Remembers what asking has brought, see ccw_library_tell. */
+static int library_tell(lua_State *L)
+{
+  const char *place = check_text(L, 2);
+  const char *signature = lua_isnoneornil(L, 3) ? NULL : check_text(L, 3);
+  const char *why = lua_isnoneornil(L, 4) ? NULL : check_text(L, 4);
+  CHECK_STATUS(L, ccw_library_tell(check_box(L, 1, CCW_LIBRARY), place, signature, why));
+  return 0;
+}
+
+/* library_origin(library) -> string, or nil, why, code. How another process loads it, see ccw_library_origin. */
+static int library_origin(lua_State *L)
+{
+  ccw_text origin = {0};
+  ccw_status status = ccw_library_origin(check_box(L, 1, CCW_LIBRARY), &origin);
+  if (!status.code) return push_text(L, &origin);
+  ccw_text_free(&origin);
+  lua_pushnil(L);
+  return push_unless(L, status);
+}
+
+/* Name, signature and problem, a NUL behind each. */
+static bool add_signature(void *context, const char *name, const ccw_signature *signature, ccw_status problem)
+{
+  ccw_text *text = context;
+  ccw_text_add_bytes(text, name, strlen(name) + 1);
+  if (signature) ccw_signature_print(signature, text);
+  ccw_text_add_bytes(text, "", 1);
+  ccw_text_add_bytes(text, ccw_status_text(problem), strlen(ccw_status_text(problem)) + 1);
+  return true;
+}
+
+/* file_signatures(path) -> string. The names in a file that is not loaded, the signatures that it carries for them, "" for
+ * none, and what is wrong with that, "" for nothing: a NUL behind each. */
+static int library_file_signatures(lua_State *L)
+{
+  const char *path = check_text(L, 1);
+  ccw_text text = {0};
+  ccw_status status = ccw_library_file_signatures(path, add_signature, &text);
+  return push_names(L, status, &text);
+}
+
 /* about(library) -> path, registered, refused. The last two a line each. */
 static int library_about(lua_State *L)
 {
@@ -95,7 +159,9 @@ void open_libraries(lua_State *L)
   static const luaL_Reg metamethods[] = {{"__gc", library_gc}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", library_open}, {"open_python", library_open_python},
       {"library_handler", library_handler}, {"library_names", library_names}, {"file_names", library_file_names},
-      {"library_about", library_about}, {NULL, NULL}};
+      {"library_about", library_about}, {"library_place", library_place}, {"library_signature", library_signature},
+      {"library_tell", library_tell}, {"library_origin", library_origin}, {"file_signatures", library_file_signatures},
+      {NULL, NULL}};
   new_kind(L, CCW_LIBRARY, metamethods, NULL);
   lua_setfield(L, -2, "library_metatable");
   luaL_setfuncs(L, functions, 0);

@@ -115,6 +115,7 @@ lua_State *owner_borrow_thread(owner *o)
 void owner_return_thread(owner *o, lua_State *thread)
 {
   lua_settop(thread, 0);
+  lua_sethook(thread, NULL, 0, 0); /* an interrupt that came too late */
   if (o->idle_count == o->idle_room) {
     int room = o->idle_room * 2 + 4;
     lua_State **idle = realloc(o->idle, (size_t)room * sizeof *idle);

@@ -34,6 +34,7 @@ static slot *slot_of(lua_State *L, matcher *m, const char *name)
   lua_getfield(L, CAPTURES, name);
   int is_integer;
   *s = (slot){.name = name, .size = lua_tointegerx(L, -1, &is_integer)};
+  is_integer = is_integer && lua_type(L, -1) == LUA_TNUMBER;
   s->is_known = is_integer;
   if (!is_integer && !lua_isnil(L, -1)) luaL_error(L, "captures: '%s' is a %s, not a size", name, kind_name(L, -1));
   lua_pop(L, 1);

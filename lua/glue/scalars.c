@@ -214,11 +214,24 @@ static int dtypes(lua_State *L)
   return 1;
 }
 
+/* fit(dtype, number) -> scalar, or nil and why not: as ccw_scalar_fit. */
+static int scalar_fit(lua_State *L)
+{
+  ccw_dtype dtype = check_dtype(L, 1);
+  ccw_scalar scalar;
+  luaL_argexpected(L, to_scalar(L, 2, &scalar), 2, "number");
+  lua_settop(L, 2);
+  lua_pushnil(L);
+  if (push_problem(L, ccw_scalar_fit(scalar, dtype, &scalar)) > 0) return 2;
+  push_box(L, scalar);
+  return 1;
+}
+
 void open_scalars(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {
       {"__tostring", scalar_tostring}, {"__index", scalar_index}, {"__eq", scalar_eq}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"scalar", scalar_new}, {"dtypes", dtypes}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"scalar", scalar_new}, {"fit", scalar_fit}, {"dtypes", dtypes}, {NULL, NULL}};
   new_kind(L, CCW_SCALAR, metamethods, NULL);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);

@@ -88,16 +88,17 @@ static int signature_check(lua_State *L)
   return 1;
 }
 
-/* signature:results(operands) -> list of types. The results that follow from the types of the operands; optional and
- * remaining ones are left out. */
+/* signature:results(operands [, who]) -> list of types. The results that follow from the types of the operands; optional and
+ * remaining ones are left out. `who` begins the message, as in check. */
 static int signature_results(lua_State *L)
 {
   const ccw_signature *signature = check_signature(L, 1);
   int64_t operands, count = ccw_signature_count(signature, CCW_WORD_RET);
-  lua_settop(L, 2);
+  lua_settop(L, 3);
+  const char *who = lua_isnil(L, 3) ? NULL : check_text(L, 3);
   const ccw_shape *const *shapes = check_shapes(L, 2, &operands);
   ccw_shape *results = lua_newuserdatauv(L, (size_t)count * sizeof *results, 0);
-  CHECK_STATUS(L, ccw_signature_results(signature, NULL, shapes, operands, results));
+  CHECK_STATUS(L, ccw_signature_results(signature, who, shapes, operands, results));
   lua_createtable(L, (int)count, 0);
   for (int64_t i = 0; i < count; ++i) {
     void **box = new_box(L, CCW_TYPE);
@@ -175,14 +176,74 @@ static int signature_gc(lua_State *L)
   return 0;
 }
 
+static void push_kind(lua_State *L, ccw_kind kind);
+
+/* Members by name. */
+static void push_members(lua_State *L, const ccw_member *members, int64_t count)
+{
+  lua_createtable(L, 0, (int)count);
+  for (int64_t i = 0; i < count; ++i) {
+    push_kind(L, members[i].kind);
+    lua_setfield(L, -2, members[i].name);
+  }
+}
+
+/* A kind as a table: form, dtype, and the members of a struct. */
+static void push_kind(lua_State *L, ccw_kind kind)
+{
+  static const char *const forms[] = {[CCW_FORM_UNKNOWN] = "unknown",
+      [CCW_FORM_SCALAR] = "scalar",
+      [CCW_FORM_ARRAY] = "array",
+      [CCW_FORM_STRING] = "string",
+      [CCW_FORM_DICTIONARY] = "dictionary",
+      [CCW_FORM_POINTER] = "pointer",
+      [CCW_FORM_ENUM] = "enum",
+      [CCW_FORM_STRUCT] = "struct",
+      [CCW_FORM_TYPE] = "type"};
+  luaL_checkstack(L, 4, NULL);
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, forms[kind.form]);
+  lua_setfield(L, -2, "form");
+  lua_pushstring(L, ccw_dtype_name((ccw_dtype)kind.dtype));
+  lua_setfield(L, -2, "dtype");
+  const ccw_struct_info *info = kind.form == CCW_FORM_STRUCT ? kind.detail : NULL;
+  if (info) {
+    push_members(L, info->members, info->count);
+    lua_setfield(L, -2, "members");
+  }
+  const ccw_enum_info *values = kind.form == CCW_FORM_ENUM ? kind.detail : NULL;
+  for (int64_t i = 0; values && i < values->count; ++i) {
+    if (i == 0) lua_newtable(L);
+    lua_pushinteger(L, values->values[i].value);
+    lua_setfield(L, -2, values->values[i].name);
+    if (i == values->count - 1) lua_setfield(L, -2, "values");
+  }
+}
+
+/* attribute_kinds(signature) -> table. What the attributes are to be, by name: form, dtype, members, values of an enum. */
+static int attribute_kinds(lua_State *L)
+{
+  const ccw_binding *binding = ccw_signature_binding(check_signature(L, 1));
+  lua_newtable(L);
+  for (int64_t i = 0; i < binding->count; ++i) {
+    if (binding->parameters[i].word != CCW_WORD_ATTR) continue;
+    push_kind(L, binding->parameters[i].kind);
+    lua_setfield(L, -2, binding->parameters[i].name);
+  }
+  return 1;
+}
+
 void open_signatures(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__tostring", signature_tostring}, {"__gc", signature_gc}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"check", signature_check}, {"results", signature_results},
       {"agree", signature_agree}, {"parameters", signature_parameters}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"signature", signature_new}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"signature", signature_new}, {"attribute_kinds", attribute_kinds}, {NULL, NULL}};
   new_kind(L, CCW_SIGNATURE, metamethods, NULL);
   luaL_newlib(L, methods);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "signature_methods"); /* what the prompt completes */
   lua_pushcclosure(L, signature_index, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);

@@ -45,8 +45,11 @@ static int kind(lua_State *L)
 {
   const char *found = kind_of(L, 1);
   if (!found) return 0;
-  lua_pushstring(L, found + 4);                                              /* without "ccw." */
-  lua_pushboolean(L, found == CCW_SCALAR || *(void **)lua_touserdata(L, 1)); /* a scalar is never closed */
+  void *content = found == CCW_SCALAR ? NULL : *(void **)lua_touserdata(L, 1);
+  bool is_open = found == CCW_SCALAR || content; /* a scalar is never closed */
+  if (found == CCW_BUFFER && content) is_open = !ccw_buffer_loan(content).is_over;
+  lua_pushstring(L, found + 4); /* without "ccw." */
+  lua_pushboolean(L, is_open);
   return 2;
 }
 

@@ -25,3 +25,5 @@ build_decode() {
 
 build_decode gcc g++
 build_decode clang clang++
+step "building decode_runtime.c" cc -std=c11 -O2 -I"$root/core/include" -o "$build/bench/decode_runtime" \
+  "$root/scripts/benchmarks/decode_runtime.c" -L"$build/lib" -Wl,-rpath,"$build/lib" -lccw

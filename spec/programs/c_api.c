@@ -160,6 +160,60 @@ static void names_of_no_bytes_may_be_null(void)
 
 enum { THREADS = 8, ROUNDS = 200 };
 
+/* ---- functions as handlers ------------------------------------------------------------------------------------------- */
+
+static ccw_status add_one(void *context, XLA_FFI_CallFrame *frame)
+{
+  const XLA_FFI_Buffer *x = frame->args.args[0], *y = frame->rets.rets[0];
+  ++*(int *)context;
+  for (int64_t i = 0; i < x->dims[0]; ++i) ((float *)y->data)[i] = ((const float *)x->data)[i] + 1;
+  return x->dims[0] > 3 ? ccw_aborted("too long") : ccw_ok();
+}
+
+static void count_end(void *context) { *(int *)context += 100; }
+
+static ccw_status run_on(ccw_handler *handler, const char *from, const char *to, float *out_first)
+{
+  ccw_shape in = shape_of(from), out = shape_of(to);
+  ccw_buffer *x, *y;
+  ccw_call *call;
+  CCW_TRY(ccw_buffer_new(&in, true, &x));
+  CCW_TRY(ccw_buffer_new(&out, true, &y));
+  ccw_status status = ccw_call_prepare(handler, &x, 1, &y, 1, NULL, &(ccw_call_options){.as_it_is = true}, &call);
+  if (!status.code) {
+    status = ccw_call_run(call);
+    *out_first = (float)ccw_buffer_get(y, 0).as.f;
+    ccw_call_free(call);
+  }
+  ccw_buffer_release(x);
+  ccw_buffer_release(y);
+  return status;
+}
+
+static void a_function_is_a_handler(void)
+{
+  static const char text[] = "(x: f32[n]) -> (y: f32[n])";
+  ccw_signature *signature;
+  ccw_handler *handler;
+  int runs = 0;
+  float first = 0;
+  EXPECT(succeeds(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature)));
+  EXPECT(succeeds(ccw_handler_of_function("add_one", signature, add_one, count_end, &runs, &handler)));
+  ccw_signature_release(signature);
+  EXPECT(succeeds(run_on(handler, "f32[2]", "f32[2]", &first)) && first == 1 && runs == 1);
+  ccw_status status = run_on(handler, "f32[4]", "f32[4]", &first);
+  EXPECT(status.code == XLA_FFI_Error_Code_ABORTED && !strcmp(ccw_status_text(status), "add_one: execute: too long"));
+  ccw_status_free(status);
+  status = run_on(handler, "f32[2]", "f32[3]", &first);
+  EXPECT(
+      !strcmp(ccw_status_text(status),
+          "add_one: execute: result 0 'y': expected f32[n] with n = 2 (captured from arg 0 'x', dim 0), got f32[3]") &&
+      runs == 2);
+  ccw_status_free(status);
+  ccw_handler_release(handler);
+  EXPECT(runs == 102);
+}
+
 static const char *library_path;
 
 /* Opens the library and runs its handler "scale", over and over. Returns NULL where all went well. */
@@ -215,6 +269,7 @@ int main(int argc, char **argv)
   memory_that_could_not_be_imported_is_not_released();
   packed_elements_are_copied_like_others_where_they_overlap();
   names_of_no_bytes_may_be_null();
+  a_function_is_a_handler();
   EXPECT(ccw_memory_in_use().blocks == before);
   threads_may_open_and_run_at_once();
   printf("%d broken\n", broken);

@@ -2,6 +2,18 @@
  *
  * Compiled as C11 and as C++17. A host of a few lines stands in for the runtime, of whatever version is asked for.
  */
+#include <stdlib.h>
+
+static int allocations;
+
+static void *count_and_allocate(size_t size)
+{
+  ++allocations;
+  return malloc(size);
+}
+
+#define CCW_STATUS_ALLOCATE(size) count_and_allocate(size)
+#define CCW_STATUS_RELEASE(memory, size) free(memory)
 #include <ccw/handler.h>
 
 /* ---- a host --------------------------------------------------------------------------------------------------------- */
@@ -226,6 +238,14 @@ CCW_HANDLER(late, ATTRS(dictionary, d))
   CCW_TRY_LET(int64_t, n, ccw_attr, d, "n", s64);
   return ccw_aborted(
       "%d %d %d %d %d", (int)r.lo, (int)n, ccw_has_attr(d, "n"), ccw_is_attr(d, "n", f32), (int)ccw_attr_count(d));
+}
+CCW_HANDLER(decodes, ARG(f32, any, x), REMAINING_ARGS(rest), ATTRS(struct(range), r), CTX(run_id, id))
+{
+  int64_t rows, cols;
+  CCW_TRY(ccw_verify("x", x, ccw_dims(&rows, &cols)));
+  CCW_TRY_LET(ccw_arg_f32, y, ccw_arg_at, rest, 1, f32, 2);
+  CCW_TRY_LET(ccw_arg_f32, z, ccw_match_arg, f32, "y", y, ccw_with_dims(ccw_of(f32), rows, cols));
+  return z.data ? ccw_ok() : ccw_internal("no data");
 }
 CCW_HANDLER(twice, ATTR(s64, a, "x"), ATTR(s64, b, "x")) { return ccw_aborted("%d", (int)(a + b)); }
 
@@ -631,9 +651,24 @@ CCW_HANDLER(throws, ATTR(s64, n))
 }
 #endif
 
+/* What success costs in memory, for a handler of each kind. */
+static void success(void)
+{
+  int64_t n = 7;
+  XLA_FFI_Scalar of_s64 = {XLA_FFI_DataType_S64, &n};
+  frame *f = fresh(3, 1);
+  int before = allocations;
+  XLA_FFI_Error *error = three(&f->f);
+  add(f, "hi", XLA_FFI_AttrType_SCALAR, &of_s64);
+  add(f, "lo", XLA_FFI_AttrType_SCALAR, &of_s64);
+  if (!error) error = decodes(&f->f);
+  printf("success: %d allocations, %s\n", allocations - before, error ? "an error" : "OK");
+}
+
 int main(void)
 {
   host(5);
+  success();
   operands();
   attributes();
   contexts();

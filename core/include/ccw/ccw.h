@@ -156,6 +156,12 @@ CCW_API ccw_class ccw_dtype_class(ccw_dtype dtype);
  * OUT_OF_RANGE: a number that an integer dtype does not hold. */
 CCW_API CCW_MUST_USE ccw_status ccw_scalar_convert(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar);
 
+/* Converts a number as people write it, without a dtype of their own, to the dtype that is wanted of it. An integer must fit, in
+ * a float too, which must hold it exactly; a float rounds to another, and only overflow is refused; 2.0 is 2, a fraction is no
+ * integer. A number is no pred, and a pred no number.
+ * INVALID_ARGUMENT: it is none of that dtype. OUT_OF_RANGE: it does not fit. */
+CCW_API CCW_MUST_USE ccw_status ccw_scalar_fit(ccw_scalar scalar, ccw_dtype dtype, ccw_scalar *out_scalar);
+
 /* Reads an element of that dtype, which is one, out of memory at any address. */
 CCW_API ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory);
 
@@ -509,6 +515,25 @@ CCW_API ccw_signature *ccw_handler_signature(const ccw_handler *handler);
 /* Tells a handler its signature, which it retains. The first one stays: a handler that has one keeps it. */
 CCW_API void ccw_handler_set_signature(ccw_handler *handler, ccw_signature *signature);
 
+/* The signature of a handler, borrowed, from wherever it is known without calling the handler: it was told, the library
+ * carries it as data, or somebody asked in another process, see ccw_library_tell. A handler keeps what was found.
+ * UNAVAILABLE: not known, but its library can be asked. INVALID_ARGUMENT: the library carries damaged data.
+ * NOT_FOUND: asking has shown that it is no handler. FAILED_PRECONDITION: not known, and why. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_find_signature(ccw_handler *handler, ccw_signature **out_signature);
+
+/* Asks a handler of the official C++ binding for its signature, which is borrowed and which it keeps: its execute function is
+ * called with frames that it cannot take, and says what it expected; '?' is what cannot be told in this way. The body runs
+ * only where nothing is bound that could be wrong. All the same the handler may crash or hang: ask in a process that may.
+ * FAILED_PRECONDITION: it is not of that binding. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_ask(ccw_handler *handler, ccw_signature **out_signature);
+
+/* The library that a handler came out of, NULL for none. Borrowed. */
+CCW_API ccw_library *ccw_handler_library(const ccw_handler *handler);
+
+/* Adds where the code of a handler lies, "+0x1a40" in its own library, "other.so+0x1a40" in another: the same in every
+ * process that loads them. Its name where it lies in none. */
+CCW_API void ccw_handler_place(const ccw_handler *handler, ccw_text *out_place);
+
 /* A function to be a handler: it gets frames that fit the signature, with every number, dtype, rank, dim and attribute that
  * this one says. What it returns leaves the handler with the handler's name and the stage in front. */
 typedef ccw_status ccw_function(void *context, XLA_FFI_CallFrame *frame);
@@ -547,6 +572,24 @@ CCW_API const char *ccw_library_path(const ccw_library *library);
  * NOT_FOUND, with names that are near. INVALID_ARGUMENT: not a function; errors of ccw_handler_new. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handler **out_handler);
 
+/* Adds the place of the function of that name, as by ccw_handler_place, without calling it. Errors of ccw_library_handler. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_place(ccw_library *library, const char *name, ccw_text *out_place);
+
+/* The signature of the function of that name, with a reference, as by ccw_handler_find_signature and without calling it.
+ * Errors of both. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_find_signature(
+    ccw_library *library, const char *name, ccw_signature **out_signature);
+
+/* Remembers what was found out about the function at a place by asking in another process: the text of its signature or, where
+ * that is NULL, why there is none; neither, for what is no handler. The place "" is everything of which nothing else was told:
+ * from then on nothing is left to ask. Errors of ccw_signature_parse. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_tell(
+    ccw_library *library, const char *place, const char *signature, const char *why);
+
+/* How another process loads the same library: adds the path or "python:" and the module, then the folders in which a module
+ * is sought first, a NUL behind each. FAILED_PRECONDITION: it cannot, since the file has changed. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_origin(const ccw_library *library, ccw_text *out_origin);
+
 /* A callback for names; returns false to stop. */
 typedef bool ccw_name_visitor(void *context, const char *name);
 
@@ -556,6 +599,15 @@ CCW_API CCW_MUST_USE ccw_status ccw_library_names(const ccw_library *library, cc
 /* The same for the file of a shared library, which is read and not loaded, so that none of its code runs.
  * NOT_FOUND, INVALID_ARGUMENT: as ccw_library_open. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_file_names(const char *path, ccw_name_visitor *visit, void *context);
+
+/* A callback for a name and the signature that is carried for it: NULL where none is, or where the data is damaged, and then
+ * `problem` tells how. Both are borrowed. Returns false to stop. */
+typedef bool ccw_signature_visitor(void *context, const char *name, const ccw_signature *signature, ccw_status problem);
+
+/* Visits the names in the file of a shared library with the signatures that it carries as data. The file is read and not
+ * loaded, so that none of its code runs. Errors of ccw_library_file_names. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_file_signatures(
+    const char *path, ccw_signature_visitor *visit, void *context);
 
 /* What the library registered by itself while it was loaded, one line each, "scale on Host", and what it tried to and
  * was refused; "" for most. Borrowed. */
@@ -597,13 +649,15 @@ typedef struct ccw_call_options {
   int64_t run_id;
   int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
+  bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
 } ccw_call_options;
 
 /* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
  * An aliased result is either the operand's own buffer, which is then overwritten, or another buffer of its shape: then
  * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
  * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
- * or result without a declared alias, an alias that names none or whose shapes differ: all in one message. */
+ * or result without a declared alias, an alias that names none or whose shapes differ: all in one message; and then all that
+ * does not fit the handler's signature, if it is known: ccw_handler_signature. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands,
     int64_t operand_count, ccw_buffer *const *results, int64_t result_count, ccw_attributes *attributes,
     const ccw_call_options *options, ccw_call **out_call);

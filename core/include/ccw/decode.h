@@ -82,42 +82,15 @@ CCW_INLINE int64_t ccw_elements_(const XLA_FFI_Buffer *buffer)
 #define ccw_given(x) ((x).buffer != NULL)
 
 /* Ranks as handlers write them: a number, or any. */
+/* clang-format off */
 enum {
   CCW_RANK_any = -1,
-  CCW_RANK_0,
-  CCW_RANK_1,
-  CCW_RANK_2,
-  CCW_RANK_3,
-  CCW_RANK_4,
-  CCW_RANK_5,
-  CCW_RANK_6,
-  CCW_RANK_7,
-  CCW_RANK_8,
-  CCW_RANK_9,
-  CCW_RANK_10,
-  CCW_RANK_11,
-  CCW_RANK_12,
-  CCW_RANK_13,
-  CCW_RANK_14,
-  CCW_RANK_15,
-  CCW_RANK_16,
-  CCW_RANK_17,
-  CCW_RANK_18,
-  CCW_RANK_19,
-  CCW_RANK_20,
-  CCW_RANK_21,
-  CCW_RANK_22,
-  CCW_RANK_23,
-  CCW_RANK_24,
-  CCW_RANK_25,
-  CCW_RANK_26,
-  CCW_RANK_27,
-  CCW_RANK_28,
-  CCW_RANK_29,
-  CCW_RANK_30,
-  CCW_RANK_31,
-  CCW_RANK_32
+  CCW_RANK_0, CCW_RANK_1, CCW_RANK_2, CCW_RANK_3, CCW_RANK_4, CCW_RANK_5, CCW_RANK_6, CCW_RANK_7, CCW_RANK_8,
+  CCW_RANK_9, CCW_RANK_10, CCW_RANK_11, CCW_RANK_12, CCW_RANK_13, CCW_RANK_14, CCW_RANK_15, CCW_RANK_16, CCW_RANK_17,
+  CCW_RANK_18, CCW_RANK_19, CCW_RANK_20, CCW_RANK_21, CCW_RANK_22, CCW_RANK_23, CCW_RANK_24, CCW_RANK_25,
+  CCW_RANK_26, CCW_RANK_27, CCW_RANK_28, CCW_RANK_29, CCW_RANK_30, CCW_RANK_31, CCW_RANK_32,
 };
+/* clang-format on */
 
 /* A vector of two: rank and dims of a buffer in one load. */
 typedef int64_t ccw_pair_ __attribute__((vector_size(16)));
@@ -266,11 +239,14 @@ CCW_ARRAY_TYPE_(s32)
 CCW_ARRAY_TYPE_(s64)
 CCW_ARRAY_TYPE_(u8)
 CCW_ARRAY_TYPE_(u16)
-CCW_ARRAY_TYPE_(u32) CCW_ARRAY_TYPE_(u64) CCW_ARRAY_TYPE_(f32) CCW_ARRAY_TYPE_(f64)
+CCW_ARRAY_TYPE_(u32)
+CCW_ARRAY_TYPE_(u64)
+CCW_ARRAY_TYPE_(f32)
+CCW_ARRAY_TYPE_(f64)
 #undef CCW_ARRAY_TYPE_
 
-    /* A dictionary, to be read by name: ccw_attr. */
-    typedef struct ccw_dictionary {
+/* A dictionary, to be read by name: ccw_attr. */
+typedef struct ccw_dictionary {
   const XLA_FFI_Attrs *attrs;
 } ccw_dictionary;
 
@@ -312,12 +288,16 @@ CCW_TAKE_SCALAR_(s32)
 CCW_TAKE_SCALAR_(s64)
 CCW_TAKE_SCALAR_(u8)
 CCW_TAKE_SCALAR_(u16)
-CCW_TAKE_SCALAR_(u32) CCW_TAKE_SCALAR_(u64) CCW_TAKE_SCALAR_(f32) CCW_TAKE_SCALAR_(f64) CCW_TAKE_SCALAR_(c64)
-    CCW_TAKE_SCALAR_(c128)
+CCW_TAKE_SCALAR_(u32)
+CCW_TAKE_SCALAR_(u64)
+CCW_TAKE_SCALAR_(f32)
+CCW_TAKE_SCALAR_(f64)
+CCW_TAKE_SCALAR_(c64)
+CCW_TAKE_SCALAR_(c128)
 #undef CCW_TAKE_SCALAR_
 
-    /* Every byte but 0 is true. */
-    CCW_INLINE bool ccw_take_scalar_pred_(ccw_attribute attribute, bool *out)
+/* Every byte but 0 is true. */
+CCW_INLINE bool ccw_take_scalar_pred_(ccw_attribute attribute, bool *out)
 {
   const uint8_t *value = (const uint8_t *)ccw_take_value_(attribute, CCW_NUMBER_pred);
   if (!CCW_LIKELY(value)) return false;
@@ -366,10 +346,13 @@ CCW_TAKE_ARRAY_(s32)
 CCW_TAKE_ARRAY_(s64)
 CCW_TAKE_ARRAY_(u8)
 CCW_TAKE_ARRAY_(u16)
-CCW_TAKE_ARRAY_(u32) CCW_TAKE_ARRAY_(u64) CCW_TAKE_ARRAY_(f32) CCW_TAKE_ARRAY_(f64)
+CCW_TAKE_ARRAY_(u32)
+CCW_TAKE_ARRAY_(u64)
+CCW_TAKE_ARRAY_(f32)
+CCW_TAKE_ARRAY_(f64)
 #undef CCW_TAKE_ARRAY_
 
-    CCW_INLINE bool ccw_take_dictionary_(ccw_attribute attribute, ccw_dictionary *out)
+CCW_INLINE bool ccw_take_dictionary_(ccw_attribute attribute, ccw_dictionary *out)
 {
   out->attrs = (const XLA_FFI_Attrs *)attribute.value;
   return CCW_LIKELY(attribute.type == XLA_FFI_AttrType_DICTIONARY && ccw_is_readable_(out->attrs));
@@ -416,19 +399,16 @@ CCW_INLINE ccw_attribute ccw_attribute_at_(const XLA_FFI_Attrs *attrs, int64_t p
 CCW_INLINE int64_t ccw_place_of_(const char *const *names, int64_t count, const char *name)
 {
   int64_t place = 0;
-#define CCW_BEFORE_(i) place += count > i && __builtin_strcmp(names[count > i ? i : 0], name) < 0;
-  CCW_BEFORE_(0)
-  CCW_BEFORE_(1)
-  CCW_BEFORE_(2)
-  CCW_BEFORE_(3)
-  CCW_BEFORE_(4)
-  CCW_BEFORE_(5)
-  CCW_BEFORE_(6) CCW_BEFORE_(7) CCW_BEFORE_(8) CCW_BEFORE_(9) CCW_BEFORE_(10) CCW_BEFORE_(11) CCW_BEFORE_(12)
-      CCW_BEFORE_(13) CCW_BEFORE_(14) CCW_BEFORE_(15) CCW_BEFORE_(16) CCW_BEFORE_(17) CCW_BEFORE_(18) CCW_BEFORE_(19)
-          CCW_BEFORE_(20) CCW_BEFORE_(21) CCW_BEFORE_(22) CCW_BEFORE_(23) CCW_BEFORE_(24) CCW_BEFORE_(25)
-              CCW_BEFORE_(26) CCW_BEFORE_(27) CCW_BEFORE_(28) CCW_BEFORE_(29) CCW_BEFORE_(30) CCW_BEFORE_(31)
+#define CCW_BEFORE_(i) place += count > i && __builtin_strcmp(names[count > i ? i : 0], name) < 0
+  /* clang-format off */
+  CCW_BEFORE_(0), CCW_BEFORE_(1), CCW_BEFORE_(2), CCW_BEFORE_(3), CCW_BEFORE_(4), CCW_BEFORE_(5), CCW_BEFORE_(6), CCW_BEFORE_(7),
+  CCW_BEFORE_(8), CCW_BEFORE_(9), CCW_BEFORE_(10), CCW_BEFORE_(11), CCW_BEFORE_(12), CCW_BEFORE_(13), CCW_BEFORE_(14),
+  CCW_BEFORE_(15), CCW_BEFORE_(16), CCW_BEFORE_(17), CCW_BEFORE_(18), CCW_BEFORE_(19), CCW_BEFORE_(20), CCW_BEFORE_(21),
+  CCW_BEFORE_(22), CCW_BEFORE_(23), CCW_BEFORE_(24), CCW_BEFORE_(25), CCW_BEFORE_(26), CCW_BEFORE_(27), CCW_BEFORE_(28),
+  CCW_BEFORE_(29), CCW_BEFORE_(30), CCW_BEFORE_(31);
+  /* clang-format on */
 #undef CCW_BEFORE_
-                  return place;
+  return place;
 }
 
 /* ---- dictionaries --------------------------------------------------------------------------------------------------- */

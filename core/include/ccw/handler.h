@@ -31,7 +31,8 @@
  *
  * The handler claims the lowest version of the FFI that has what it binds, so that it loads wherever it can run. Beside it
  * stands ccw_signature_NAME, its signature as text. On success no memory is taken. In C++ an exception out of the body
- * becomes UNKNOWN with its text. gcc and clang, 64-bit machines.
+ * becomes UNKNOWN with its text. The body becomes part of the handler: what compilers do not inline, code with setjmp, has its
+ * place in a function of its own. gcc and clang, 64-bit machines.
  */
 #ifndef CCW_HANDLER_H
 #define CCW_HANDLER_H
@@ -490,7 +491,7 @@ CCW_INLINE bool ccw_all_buffers_(const void *types, int count)
   CCW_FOUR_(6)
   CCW_FOUR_(7)
 #undef CCW_FOUR_
-      at += count / 4 * 16;
+  at += count / 4 * 16;
   if (count & 2) {
     memcpy(&two, at, sizeof two);
     rest |= two ^ UINT64_C(0x100000001);
@@ -570,44 +571,45 @@ enum { CCW_MAKES_STATE_ = 1 << 8 };
 #define CCW_STAGE_HANDLER(stage, ...) \
   CCW_HANDLER_(CCW_STAGE_##stage, CCW_NAME_(__VA_ARGS__), CCW_COUNT_(__VA_ARGS__), __VA_ARGS__)
 #define CCW_HANDLER_(...) CCW_HANDLER_OF_(__VA_ARGS__)
-#define CCW_HANDLER_OF_(stage_, name_, count_, ...)                                                                  \
-  CCW_EXTERN CCW_EXPORT XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_);                                         \
-  CCW_TEXT_SYMBOL_(ccw_signature_##name_, ,                                                                          \
-      #name_ "(" CCW_EACH_(CCW_TEXT_OPERAND_, __VA_ARGS__) ") -> (" CCW_EACH_(                                       \
-          CCW_TEXT_RESULT_, __VA_ARGS__) ") {" CCW_EACH_(CCW_TEXT_ATTRIBUTE_, __VA_ARGS__) "}")                      \
-  static ccw_status ccw_body_of_##name_(const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__)); \
-  XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_)                                                                \
-  {                                                                                                                  \
-    enum { CCW_FIRST_TALLY_(count_) CCW_EACH_(CCW_TALLY_, __VA_ARGS__) ccw_tallied_ };                               \
-    CCW_EACH_(CCW_RULE_, __VA_ARGS__)                                                                                \
-    static const char *const ccw_names_[] = {CCW_EACH_(CCW_ATTR_NAME_, __VA_ARGS__) NULL};                           \
-    static const ccw_parameter ccw_parameters_[] = {                                                                 \
-        CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}};    \
-    static const ccw_binding ccw_binding_ = {#name_, name_, (XLA_FFI_ExecutionStage)stage_,                          \
-        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, ccw_needs_1_)), ccw_traits_1_,                       \
-        CCW_EACH_(CCW_STATE_OF_, __VA_ARGS__) NULL, sizeof ccw_parameters_ / sizeof *ccw_parameters_ - 1,            \
-        ccw_parameters_};                                                                                            \
-    do {                                                                                                             \
-      const ccw_bound_count_ ccw_args_ = {ccw_args_1_, ccw_optional_args_1_, ccw_open_args_1_};                      \
-      const ccw_bound_count_ ccw_rets_ = {ccw_rets_1_, ccw_optional_rets_1_, ccw_open_rets_1_};                      \
-      if (!ccw_head_fits_(ccw_frame_, stage_, ccw_args_, ccw_rets_, ccw_attrs_1_)) break;                            \
-      ccw_pair_ ccw_marks_ = {0, 0};                                                                                 \
-      (void)ccw_marks_, (void)ccw_names_;                                                                            \
-      CCW_EACH_(CCW_VARIABLE_, __VA_ARGS__)                                                                          \
-      CCW_EACH_(CCW_TAKE_, __VA_ARGS__)                                                                              \
-      if (!CCW_LIKELY((ccw_marks_[0] | ccw_marks_[1]) >= 0)) {                                                       \
-        XLA_FFI_CallFrame *ccw_again_ = ccw_frame_;                                                                  \
-        __asm__("" : "+r"(ccw_again_)); /* read anew: keeping every pointer for this would cost more */              \
-        CCW_EACH_(CCW_SOUND_, __VA_ARGS__)                                                                           \
-      }                                                                                                              \
-      ccw_status ccw_status_;                                                                                        \
-      CCW_GUARDED_(ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__)))                 \
-      CCW_EACH_(CCW_FINISH_, __VA_ARGS__)                                                                            \
-      return CCW_LIKELY(!ccw_status_.code) ? NULL : ccw_leave_(ccw_frame_, &ccw_binding_, ccw_status_);              \
-    } while (0);                                                                                                     \
-    return ccw_refuse_(ccw_frame_, &ccw_binding_);                                                                   \
-  }                                                                                                                  \
-  static ccw_status ccw_body_of_##name_(                                                                             \
+#define CCW_HANDLER_OF_(stage_, name_, count_, ...)                                                               \
+  CCW_EXTERN CCW_EXPORT XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_);                                      \
+  CCW_TEXT_SYMBOL_(ccw_signature_##name_, ,                                                                       \
+      #name_ "(" CCW_EACH_(CCW_TEXT_OPERAND_, __VA_ARGS__) ") -> (" CCW_EACH_(                                    \
+          CCW_TEXT_RESULT_, __VA_ARGS__) ") {" CCW_EACH_(CCW_TEXT_ATTRIBUTE_, __VA_ARGS__) "}")                   \
+  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                      \
+      const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__));                                \
+  XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_)                                                             \
+  {                                                                                                               \
+    enum { CCW_FIRST_TALLY_(count_) CCW_EACH_(CCW_TALLY_, __VA_ARGS__) ccw_tallied_ };                            \
+    CCW_EACH_(CCW_RULE_, __VA_ARGS__)                                                                             \
+    static const char *const ccw_names_[] = {CCW_EACH_(CCW_ATTR_NAME_, __VA_ARGS__) NULL};                        \
+    static const ccw_parameter ccw_parameters_[] = {                                                              \
+        CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}}; \
+    static const ccw_binding ccw_binding_ = {#name_, name_, (XLA_FFI_ExecutionStage)stage_,                       \
+        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, ccw_needs_1_)), ccw_traits_1_,                    \
+        CCW_EACH_(CCW_STATE_OF_, __VA_ARGS__) NULL, sizeof ccw_parameters_ / sizeof *ccw_parameters_ - 1,         \
+        ccw_parameters_};                                                                                         \
+    do {                                                                                                          \
+      const ccw_bound_count_ ccw_args_ = {ccw_args_1_, ccw_optional_args_1_, ccw_open_args_1_};                   \
+      const ccw_bound_count_ ccw_rets_ = {ccw_rets_1_, ccw_optional_rets_1_, ccw_open_rets_1_};                   \
+      if (!ccw_head_fits_(ccw_frame_, stage_, ccw_args_, ccw_rets_, ccw_attrs_1_)) break;                         \
+      ccw_pair_ ccw_marks_ = {0, 0};                                                                              \
+      (void)ccw_marks_, (void)ccw_names_;                                                                         \
+      CCW_EACH_(CCW_VARIABLE_, __VA_ARGS__)                                                                       \
+      CCW_EACH_(CCW_TAKE_, __VA_ARGS__)                                                                           \
+      if (!CCW_LIKELY((ccw_marks_[0] | ccw_marks_[1]) >= 0)) {                                                    \
+        XLA_FFI_CallFrame *ccw_again_ = ccw_frame_;                                                               \
+        __asm__("" : "+r"(ccw_again_)); /* read anew: keeping every pointer for this would cost more */           \
+        CCW_EACH_(CCW_SOUND_, __VA_ARGS__)                                                                        \
+      }                                                                                                           \
+      ccw_status ccw_status_;                                                                                     \
+      CCW_GUARDED_(ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__)))              \
+      CCW_EACH_(CCW_FINISH_, __VA_ARGS__)                                                                         \
+      return CCW_LIKELY(!ccw_status_.code) ? NULL : ccw_leave_(ccw_frame_, &ccw_binding_, ccw_status_);           \
+    } while (0);                                                                                                  \
+    return ccw_refuse_(ccw_frame_, &ccw_binding_);                                                                \
+  }                                                                                                               \
+  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                      \
       __attribute__((unused)) const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__))
 
 /* Each of the following says one thing of each word. */

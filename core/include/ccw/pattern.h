@@ -47,6 +47,17 @@ typedef struct ccw_pattern {
   ccw_dim dims[CCW_PATTERN_DIMS];
 } ccw_pattern;
 
+/* Ends eight blocks that macros have begun, each within the one before. */
+#define CCW_CLOSE_8_ \
+  }                  \
+  }                  \
+  }                  \
+  }                  \
+  }                  \
+  }                  \
+  }                  \
+  }
+
 /* ---- building ------------------------------------------------------------------------------------------------------- */
 
 /* Any buffer. */
@@ -125,7 +136,8 @@ CCW_INLINE ccw_pattern ccw_pattern_dim_(ccw_pattern pattern, int64_t place, ccw_
   CCW_GAP_(5)
   CCW_GAP_(6)
 #undef CCW_GAP_
-      for (int64_t i = 7; i < CCW_PATTERN_DIMS && i < place; ++i) if (i >= pattern.count) pattern.dims[i] = any;
+  for (int64_t i = 7; i < CCW_PATTERN_DIMS && i < place; ++i)
+    if (i >= pattern.count) pattern.dims[i] = any;
   pattern.dims[place] = dim;
   if (pattern.count <= place) pattern.count = place + 1;
   return pattern;
@@ -133,6 +145,10 @@ CCW_INLINE ccw_pattern ccw_pattern_dim_(ccw_pattern pattern, int64_t place, ccw_
 
 CCW_INLINE ccw_pattern ccw_pattern_shape_of_(ccw_pattern pattern, const XLA_FFI_Buffer *buffer)
 {
+  if (!CCW_LIKELY(buffer)) {
+    pattern.mistake = "it is to be like an argument or result that was not given";
+    return pattern;
+  }
   const int64_t *dims = buffer->dims;
   pattern.rank = pattern.count = buffer->rank;
   pattern.ranks = 0;
@@ -148,28 +164,22 @@ CCW_INLINE ccw_pattern ccw_pattern_shape_of_(ccw_pattern pattern, const XLA_FFI_
   CCW_COPY_(3)
   CCW_COPY_(4)
   CCW_COPY_(5)
-  CCW_COPY_(6) CCW_COPY_(7)
+  CCW_COPY_(6)
+  CCW_COPY_(7)
 #undef CCW_COPY_
-      for (int64_t i = 8; i < CCW_PATTERN_DIMS && i < buffer->rank; ++i)
-  {
+  for (int64_t i = 8; i < CCW_PATTERN_DIMS && i < buffer->rank; ++i) {
     ccw_dim dim = {dims[i], NULL, NULL};
     pattern.dims[i] = dim;
   }
   if (buffer->rank > CCW_PATTERN_DIMS) pattern.more = dims + CCW_PATTERN_DIMS;
-}
-}
-}
-}
-}
-}
-}
-}
-return pattern;
+  CCW_CLOSE_8_
+  return pattern;
 }
 
 CCW_INLINE ccw_pattern ccw_pattern_like_(ccw_pattern pattern, const XLA_FFI_Buffer *buffer)
 {
   pattern = ccw_pattern_shape_of_(pattern, buffer);
+  if (!CCW_LIKELY(buffer)) return pattern;
   pattern.dtype = ccw_number_at_(&buffer->dtype);
   pattern.dtypes = 0;
   pattern.dtype_is_given = false;
@@ -204,7 +214,7 @@ CCW_INLINE bool ccw_dim_fits_(const ccw_pattern *pattern, const int64_t *dims, i
   CCW_EARLIER_(5)
   CCW_EARLIER_(6)
 #undef CCW_EARLIER_
-      return true;
+  return true;
 }
 
 /* Dims past those of the pattern, which were copied from a buffer. */
@@ -236,6 +246,12 @@ CCW_INLINE void ccw_capture_(const ccw_pattern *pattern, const int64_t *dims, in
   *capture = dims[i];
 }
 
+/* Whether a set has the number, which may be any. */
+CCW_INLINE bool ccw_is_in_(uint64_t set, int64_t number)
+{
+  return number >= 0 && number < 64 && (set >> (number & 63) & 1);
+}
+
 /* Whether the buffer matches; then the captures are written. Straight down, without a loop: compilers turn a pattern that
  * they see into just the tests that it needs. */
 CCW_INLINE bool ccw_matches_(const XLA_FFI_Buffer *buffer, ccw_pattern pattern)
@@ -243,10 +259,9 @@ CCW_INLINE bool ccw_matches_(const XLA_FFI_Buffer *buffer, ccw_pattern pattern)
   if (!CCW_LIKELY(buffer && !pattern.mistake)) return false;
   const int64_t *dims = buffer->dims;
   if (!CCW_LIKELY((!pattern.dtype || pattern.dtype == ccw_number_at_(&buffer->dtype)) &&
-                  (!pattern.dtypes || (pattern.dtypes >> (ccw_number_at_(&buffer->dtype) & 63) & 1)) &&
+                  (!pattern.dtypes || ccw_is_in_(pattern.dtypes, ccw_number_at_(&buffer->dtype))) &&
                   (pattern.rank < 0 || pattern.rank == buffer->rank) &&
-                  (!pattern.ranks || (buffer->rank < 64 && (pattern.ranks >> (buffer->rank & 63) & 1))) &&
-                  buffer->rank >= pattern.count))
+                  (!pattern.ranks || ccw_is_in_(pattern.ranks, buffer->rank)) && buffer->rank >= pattern.count))
     return false;
 #define CCW_FIT_(i)        \
   if (pattern.count > i) { \
@@ -257,29 +272,23 @@ CCW_INLINE bool ccw_matches_(const XLA_FFI_Buffer *buffer, ccw_pattern pattern)
   CCW_FIT_(3)
   CCW_FIT_(4)
   CCW_FIT_(5)
-  CCW_FIT_(6) CCW_FIT_(7)
+  CCW_FIT_(6)
+  CCW_FIT_(7)
 #undef CCW_FIT_
 #if CCW_PATTERN_DIMS > 8
-      if (pattern.count > 8 && !ccw_far_dims_fit_(&pattern, dims)) return false;
+  if (pattern.count > 8 && !ccw_far_dims_fit_(&pattern, dims)) return false;
 #endif
   if (pattern.count > CCW_PATTERN_DIMS &&
       !ccw_more_fit_(pattern.more, dims + CCW_PATTERN_DIMS, pattern.count - CCW_PATTERN_DIMS))
     return false;
-}
-}
-}
-}
-}
-}
-}
-}
-ccw_capture_(&pattern, dims, 0), ccw_capture_(&pattern, dims, 1), ccw_capture_(&pattern, dims, 2);
-ccw_capture_(&pattern, dims, 3), ccw_capture_(&pattern, dims, 4), ccw_capture_(&pattern, dims, 5);
-ccw_capture_(&pattern, dims, 6), ccw_capture_(&pattern, dims, 7);
+  CCW_CLOSE_8_
+  ccw_capture_(&pattern, dims, 0), ccw_capture_(&pattern, dims, 1), ccw_capture_(&pattern, dims, 2);
+  ccw_capture_(&pattern, dims, 3), ccw_capture_(&pattern, dims, 4), ccw_capture_(&pattern, dims, 5);
+  ccw_capture_(&pattern, dims, 6), ccw_capture_(&pattern, dims, 7);
 #if CCW_PATTERN_DIMS > 8
-for (int64_t i = 8; i < CCW_PATTERN_DIMS; ++i) ccw_capture_(&pattern, dims, i);
+  for (int64_t i = 8; i < CCW_PATTERN_DIMS; ++i) ccw_capture_(&pattern, dims, i);
 #endif
-return true;
+  return true;
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */
@@ -415,7 +424,7 @@ CCW_INLINE ccw_dim ccw_dim_(T size, const char *name)
   return ccw_dim_of_size_(static_cast<int64_t>(size), name);
 }
 #define CCW_DIM_(d) ccw_dim_((d), #d)
-#define CCW_IS_TYPE_(x, type) __is_same(__typeof__(x), type)
+#define CCW_IS_TYPE_(x, type) (__is_same(__typeof__(x), type) || __is_same(__typeof__(x), const type))
 #else
 #define CCW_DIM_(d) _Generic((d), int64_t * : ccw_dim_captured_, default : ccw_dim_of_size_)((d), #d)
 #define CCW_IS_TYPE_(x, type) __builtin_types_compatible_p(__typeof__(x), type)

@@ -198,21 +198,22 @@ CCW_COLD void ccw_say_attribute_(ccw_report *report, ccw_attribute attribute)
 CCW_COLD int64_t ccw_integer_of_(const XLA_FFI_Scalar *scalar)
 {
   switch (ccw_number_at_(&scalar->dtype)) {
-#define CCW_INTEGER(TYPE, type)                  \
+#define CCW_INTEGER_(TYPE, type)                 \
   case XLA_FFI_DataType_##TYPE: {                \
     type value;                                  \
     memcpy(&value, scalar->value, sizeof value); \
     return (int64_t)value;                       \
   }
-    CCW_INTEGER(S8, int8_t)
-    CCW_INTEGER(S16, int16_t)
-    CCW_INTEGER(S32, int32_t)
-    CCW_INTEGER(S64, int64_t)
-    CCW_INTEGER(U8, uint8_t)
-    CCW_INTEGER(U16, uint16_t)
-    CCW_INTEGER(U32, uint32_t) CCW_INTEGER(U64, uint64_t)
-#undef CCW_INTEGER
-        default : return 0;
+    CCW_INTEGER_(S8, int8_t)
+    CCW_INTEGER_(S16, int16_t)
+    CCW_INTEGER_(S32, int32_t)
+    CCW_INTEGER_(S64, int64_t)
+    CCW_INTEGER_(U8, uint8_t)
+    CCW_INTEGER_(U16, uint16_t)
+    CCW_INTEGER_(U32, uint32_t)
+    CCW_INTEGER_(U64, uint64_t)
+#undef CCW_INTEGER_
+  default: return 0;
   }
 }
 
