@@ -8,18 +8,21 @@ local session = repl.session()
 print [[
 -- The tour. This is what you would type at the prompt, and what it answers.
 
--- A library of handlers that were written in C, over the ABI alone. Any .so that was built for JAX loads in the same way.]]
+-- A library of handlers that were written in C, with their signatures. Any .so that was built for JAX loads in the same way.]]
 local good = repl.play(session, {
   ('local lib = ccw.load "%s/lib/libccw_kernels.so"'):format(build),
   "lib",
   "local x = ccw.array(\"f32[4]\", {1, 2, 3, 4})",
-  "ccw.call(lib.scale, {x}, \"f32[4]\", {s = ccw.f32(2)})",
+  "ccw.call(lib.scale, {x}, \"f32[4]\", {s = 2})",
   "-- the example of XLA's custom-call guide: A[i] = B[i % 128] + C[i]",
   "ccw.register(\"add_mod\", lib.add_mod, \"Host\")",
   "local b, c = ccw.iota \"f32[128]\", ccw.array(\"f32[2048]\", 1)",
   "ccw.call(\"add_mod\", {b, c}, \"f32[2048]\")",
-  "-- a handler says what is wrong, and the session goes on",
+  "-- a call says what is wrong, and the session goes on",
   "ccw.try(ccw.call, lib.scale, {x}, \"f32[4]\", {s = \"2\"})",
+  "-- a handler in Lua",
+  "local twice = ccw.bind \"twice(x: f32[n]) -> (y: f32[n])\":to(function(x, y) for i = 1, #x do y[i] = 2 * x[i] end end)",
+  "ccw.call(twice, {x})",
 })
 
 print [[

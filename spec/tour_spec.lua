@@ -20,11 +20,12 @@ describe("the tour", function()
   it("goes well", function() assert.is_true(good, output) end)
 
   it("calls the handlers of kernels/", function()
-    assert.equal("f32[4] {2, 4, 6, 8}", answer 'ccw.call(lib.scale, {x}, "f32[4]", {s = ccw.f32(2)})')
+    assert.equal("f32[4] {2, 4, 6, 8}", answer 'ccw.call(lib.scale, {x}, "f32[4]", {s = 2})')
     assert.equal("f32[2048] {1, 2, 3, ..., 126, 127, 128}\nmin 1, max 128, mean 64.5, 0 nan",
       answer 'ccw.call("add_mod", {b, c}, "f32[2048]")')
     assert.equal("nil\tINVALID_ARGUMENT: scale: attribute 's': expected f32, got string",
       answer 'ccw.try(ccw.call, lib.scale, {x}, "f32[4]", {s = "2"})')
+    assert.equal("f32[4] {2, 4, 6, 8}", answer "ccw.call(twice, {x})")
   end)
 
   it("solves with klujax, which was built for JAX", function()
