@@ -7,10 +7,11 @@
 
 struct owner {
   _Atomic int count;
-  pthread_mutex_t lock;
+  _Atomic uintptr_t thread; /* the thread that owns the state; 0: nobody */
+  _Atomic int waiting;      /* threads that wait for it */
+  pthread_mutex_t lock;     /* of the waiting */
   pthread_cond_t free;
-  pthread_t thread; /* the owner, while depth is above 0 */
-  int depth;        /* how often it owns it */
+  int depth;        /* how often it is owned */
   lua_State *main;  /* NULL: the state is closed */
   lua_State **idle; /* threads of Lua's to run handlers in; all of them are kept in the registry */
   int idle_count, idle_room;
@@ -41,49 +42,66 @@ owner *owner_of(lua_State *L)
   return o;
 }
 
+static uintptr_t self(void) { return (uintptr_t)pthread_self(); }
+
+static bool is_mine(const owner *o) { return atomic_load_explicit(&o->thread, memory_order_relaxed) == self(); }
+
+static bool try_to_take(owner *o)
+{
+  uintptr_t nobody = 0;
+  return atomic_compare_exchange_strong(&o->thread, &nobody, self());
+}
+
+/* Whoever waits says so before it looks again, and whoever lets go looks for that afterwards: one of them sees the other. */
+static void take(owner *o)
+{
+  if (try_to_take(o)) return;
+  pthread_mutex_lock(&o->lock);
+  ++o->waiting;
+  while (!try_to_take(o)) pthread_cond_wait(&o->free, &o->lock);
+  --o->waiting;
+  pthread_mutex_unlock(&o->lock);
+}
+
+static void let_go(owner *o)
+{
+  atomic_store(&o->thread, 0);
+  if (atomic_load(&o->waiting) == 0) return;
+  pthread_mutex_lock(&o->lock);
+  pthread_cond_signal(&o->free);
+  pthread_mutex_unlock(&o->lock);
+}
+
 int owner_give_up(owner *o)
 {
-  pthread_mutex_lock(&o->lock);
-  int depth = o->depth > 0 && pthread_equal(o->thread, pthread_self()) ? o->depth : 0;
-  if (depth > 0) {
-    o->depth = 0;
-    pthread_cond_signal(&o->free);
-  }
-  pthread_mutex_unlock(&o->lock);
+  if (!is_mine(o)) return 0;
+  int depth = o->depth;
+  o->depth = 0;
+  let_go(o);
   return depth;
 }
 
 void owner_take_back(owner *o, int depth)
 {
   if (depth == 0) return;
-  pthread_mutex_lock(&o->lock);
-  while (o->depth > 0) pthread_cond_wait(&o->free, &o->lock);
-  o->thread = pthread_self();
+  take(o);
   o->depth = depth;
-  pthread_mutex_unlock(&o->lock);
 }
 
 bool owner_enter(owner *o)
 {
-  pthread_mutex_lock(&o->lock);
-  bool mine = o->depth > 0 && pthread_equal(o->thread, pthread_self());
-  while (!mine && o->depth > 0) pthread_cond_wait(&o->free, &o->lock);
-  bool open = o->main != NULL;
-  if (open) {
-    o->thread = pthread_self();
+  if (!is_mine(o)) take(o);
+  if (o->main) {
     ++o->depth;
-  } else {
-    pthread_cond_signal(&o->free); /* others wait to hear the same */
+    return true;
   }
-  pthread_mutex_unlock(&o->lock);
-  return open;
+  if (o->depth == 0) let_go(o);
+  return false;
 }
 
 void owner_leave(owner *o)
 {
-  pthread_mutex_lock(&o->lock);
-  if (--o->depth == 0) pthread_cond_signal(&o->free);
-  pthread_mutex_unlock(&o->lock);
+  if (--o->depth == 0) let_go(o);
 }
 
 lua_State *owner_main(const owner *o) { return o->main; }
@@ -133,11 +151,8 @@ static int owner_gc(lua_State *L)
 {
   owner **box = lua_touserdata(L, 1);
   if (!*box) return 0;
-  pthread_mutex_lock(&(*box)->lock);
   (*box)->main = NULL;
-  (*box)->depth = 0;
-  pthread_cond_signal(&(*box)->free);
-  pthread_mutex_unlock(&(*box)->lock);
+  owner_give_up(*box);
   owner_release(*box);
   *box = NULL;
   return 0;
@@ -168,7 +183,7 @@ void open_owner(lua_State *L)
   o->count = 1;
   pthread_mutex_init(&o->lock, NULL);
   pthread_cond_init(&o->free, NULL);
-  o->thread = pthread_self();
+  o->thread = self();
   o->depth = 1;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   o->main = lua_tothread(L, -1);
