@@ -81,6 +81,14 @@ describe("CC-2 a binding in Lua", function()
     end
   end)
 
+  it("has one word at a time", function()
+    refuses("bad argument #1 to 'attr' (expected one pattern or kind, got \"x: s64, z: f32\")", function()
+      ccw.bind():attr("s64, z: f32", "x")
+    end)
+    refuses("bad argument #1 to 'arg' (expected one pattern or kind", function() ccw.bind():arg "f32[n], f32[n]" end)
+    assert.equal('"a b"("x?": f32[n]) -> ("y z": f32[n])', tostring(ccw.bind '"a b"("x?": f32[n])':ret("f32[n]", "y z")))
+  end)
+
   it("must fit its function", function()
     local binding = ccw.bind "f(x: f32[n], @run_id) -> (f32[n]) {s: f32}"
     refuses("bad argument #1 to 'to' (expected a function of 4 parameters (x, @run_id, ret, s), got one of 2)", function()
@@ -333,6 +341,48 @@ describe("a handler in Lua", function()
     local failing = ccw.bind "failing(x: f32[n])":to(function(_) error("from a thread", 0) end)
     assert.matches("relay: execute: from a thread",
       message(plain.relay, { ccw.f32 { 1 } }, "()", { handler = failing.address, threads = 4, times = 5 }), 1, true)
+  end)
+
+  it("fails once its Lua state is closed, and its memory belongs to one thread", function()
+    assert.equal("OK\nFAILED_PRECONDITION h: execute: the Lua state that it was written in is closed\n",
+      (support.sh("'" .. support.build .. "/spec/closed_lua'")))
+    local shared, address
+    local f = ccw.bind "f(x: f32[n])":to(function(x)
+      if shared then return nil, select(2, pcall(function() return shared[1] end)) end
+      shared = x
+      ccw.call(plain.relay, { ccw.f32 { 1 } }, "()", { handler = address, threads = 1, times = 1 })
+    end)
+    address = f.address
+    assert.matches("arg 0 'x': it belongs to a call on another thread; keep its copy()", message(f, { ccw.f32 { 1 } }, "()"), 1, true)
+  end)
+
+  it("refuses operands that are none, remaining ones too", function()
+    local taking = ccw.bind "taking(x: f32[n], ...)":to(function(_, rest) return nil, tostring(rest[1][1]) end)
+    for flaw, text in pairs { [1] = "NULL", [2] = "one without dims", [3] = "one without data", [4] = "one of a rank that is none",
+      [5] = "no buffer", [6] = "one of no dtype", [7] = "one with a dim below zero" } do
+      assert.equal("spoil: execute: taking: execute: arg 1: expected a buffer, got " .. text,
+        message(plain.spoil, { ccw.f32 { 1 }, ccw.f32 { 2 } }, "()", { flaw = flaw, handler = taking.address }))
+    end
+    assert.equal("spoil: execute: taking: execute: 2.0",
+      message(plain.spoil, { ccw.f32 { 1 }, ccw.f32 { 2 } }, "()", { flaw = 0, handler = taking.address }))
+  end)
+
+  it("refuses to nest where the stack ends", function()
+    local f
+    local function deep(n)
+      if n == 0 then return ccw.call(f, {}, "()") end
+      return (string.gsub("x", "x", function() deep(n - 1) end))
+    end
+    f = ccw.bind "f()":to(function() deep(150) end)
+    assert.equal("RESOURCE_EXHAUSTED", failure(f, {}, "()").code)
+  end)
+
+  it("leaks nothing where an error comes out of an error", function()
+    local f = ccw.bind "f()":to(function()
+      local _ <close> = setmetatable({}, { __close = function() error("second", 0) end })
+      error("first", 0)
+    end)
+    assert.matches("f: execute: second", message(f, {}, "()"), 1, true)
   end)
 
   it("leaves nothing behind", function()

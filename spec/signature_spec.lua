@@ -127,10 +127,10 @@ describe("CC-2 a signature's text", function()
       ["f() {a: pred[]}"] = "XLA has no attributes of pred[]\n  f() {a: pred[]}\n          ^",
       ["f() {a: s32[3]}"] = "expected ']': an attribute's array has any size, got '3'\n  f() {a: s32[3]}\n              ^",
       ["f() {a: f32 = x(0)}"] = "an enum is of an integer dtype, not of f32\n  f() {a: f32 = x(0)}\n          ^",
-      ["f() {a: s8 = x(128)}"] = "s8 does not hold this number\n  f() {a: s8 = x(128)}\n                 ^",
-      ["f() {a: u8 = x(-1)}"] = "u8 does not hold this number\n  f() {a: u8 = x(-1)}\n                 ^",
+      ["f() {a: s8 = x(128)}"] = "expected a decimal or hexadecimal number that s8 holds\n  f() {a: s8 = x(128)}\n                 ^",
+      ["f() {a: u8 = x(-1)}"] = "expected a decimal or hexadecimal number that u8 holds\n  f() {a: u8 = x(-1)}\n                 ^",
       ["f() {a: s64 = x(99999999999999999999)}"] =
-        "s64 does not hold this number\n  f() {a: s64 = x(99999999999999999999)}\n                  ^",
+        "expected a decimal or hexadecimal number that s64 holds\n  f() {a: s64 = x(99999999999999999999)}\n                  ^",
       ["f() {a: s32 = x(0)|x(1)}"] = "value 'x' is there twice\n  f() {a: s32 = x(0)|x(1)}\n                     ^",
       ["f() {a: s32 = ...}"] =
         "expected the name of a value, as in s32 = add(0)|mul(1), got '.'\n  f() {a: s32 = ...}\n                ^",

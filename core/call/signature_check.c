@@ -279,6 +279,20 @@ static bool attribute_fits(const ccw_parameter *parameter, const XLA_FFI_Attrs *
   return ccw_is_of_kind_(attribute, parameter->kind);
 }
 
+/* Whether the names of a dictionary, which can be read, stand in their order, each once. */
+static bool is_sorted(const XLA_FFI_Attrs *attributes)
+{
+  for (int64_t i = 0; i < attributes->size; ++i) {
+    const XLA_FFI_ByteSpan *name = attributes->names[i], *before = i > 0 ? attributes->names[i - 1] : NULL;
+    if (!name || (!name->ptr && name->len > 0)) return false;
+    if (!before) continue;
+    size_t shorter = name->len < before->len ? name->len : before->len;
+    int order = shorter > 0 ? memcmp(before->ptr, name->ptr, shorter) : 0;
+    if (order > 0 || (order == 0 && before->len >= name->len)) return false;
+  }
+  return true;
+}
+
 bool ccw_signature_fits(const ccw_signature *signature, const XLA_FFI_CallFrame *frame)
 {
   const ccw_binding *binding = &signature->binding;
@@ -311,7 +325,7 @@ bool ccw_signature_fits(const ccw_signature *signature, const XLA_FFI_CallFrame 
     if (place[family] == 0 && !open[family]) continue; /* of which nothing is bound is not looked at */
     if (count < place[family] - optional[family] || (!open[family] && count > place[family])) return false;
   }
-  return !all && (attributes == 0 || attributes == frame->attrs.size);
+  return !all && (attributes == 0 || (attributes == frame->attrs.size && is_sorted(&frame->attrs)));
 }
 
 /* ---- results ------------------------------------------------------------------------------------------------------- */

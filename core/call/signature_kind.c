@@ -14,15 +14,18 @@ static bool read_digits(ccw_parser *p, uint64_t *out_number)
 {
   uint64_t number = 0;
   bool fits = true, is_hex = ccw_parser_accept(p, "0x") || ccw_parser_accept(p, "0X");
+  size_t first = p->in.at;
   for (; p->in.at < p->in.length; ++p->in.at) {
     int digit = ccw_hex_digit(p->in.text[p->in.at]);
     if (digit < 0 || (digit > 9 && !is_hex)) break;
     fits = fits && !__builtin_mul_overflow(number, (uint64_t)(is_hex ? 16 : 10), &number) &&
            !__builtin_add_overflow(number, (uint64_t)digit, &number);
   }
+  size_t digits = p->in.at - first;
+  bool is_octal = !is_hex && digits > 1 && p->in.text[first] == '0'; /* as C would read it */
   while (p->in.at < p->in.length && p->in.text[p->in.at] && strchr("uUlL", p->in.text[p->in.at])) ++p->in.at;
   *out_number = number;
-  return fits;
+  return fits && digits > 0 && !is_octal;
 }
 
 /* A number that the dtype holds, as the bits of an s64. */
@@ -37,7 +40,8 @@ static ccw_status read_number(ccw_parser *p, ccw_dtype dtype, int64_t *out_numbe
   bool fits = read_digits(p, &number);
   if (is_negative && is_signed) ++most;
   if (!fits || number > most || (is_negative && !is_signed && number > 0))
-    return ccw_reader_invalid(&p->in, start, "%s does not hold this number", ccw_dtype_name(dtype));
+    return ccw_reader_invalid(
+        &p->in, start, "expected a decimal or hexadecimal number that %s holds", ccw_dtype_name(dtype));
   *out_number = (int64_t)(is_negative ? 0 - number : number);
   return ccw_ok();
 }

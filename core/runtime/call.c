@@ -216,17 +216,13 @@ void ccw_call_free(ccw_call *call)
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
 /* Handlers written with handler.h say their own name and the stage, "scale: execute: ...", which is left out here. */
-static ccw_status without_own_name(ccw_status status, const char *stage)
+static ccw_status without_own_name(ccw_status status, const char *name, const char *stage)
 {
-  const char *text = ccw_status_text(status), *end = text;
-  while ((*end >= '0' && *end <= '9') || (*end >= 'A' && *end <= 'Z') || (*end >= 'a' && *end <= 'z') || *end == '_')
-    ++end;
-  size_t length = strlen(stage);
-  bool is_named =
-      end > text && strncmp(end, ": ", 2) == 0 && strncmp(end + 2, stage, length) == 0 && end[2 + length] == ':';
-  if (!is_named) return status;
-  const char *rest = end + 2 + length + 1;
-  rest += *rest == ' ';
+  char own[256];
+  int length = snprintf(own, sizeof own, "%s: %s:", name, stage);
+  const char *text = ccw_status_text(status);
+  if (length >= (int)sizeof own || strncmp(text, own, (size_t)length) != 0) return status;
+  const char *rest = text + length + (text[length] == ' ');
   ccw_status named = ccw_status_from_text(status.code, rest, strlen(rest));
   ccw_status_free(status);
   return named;
@@ -235,7 +231,7 @@ static ccw_status without_own_name(ccw_status status, const char *stage)
 /* "scale: execute: " in front of what the handler said. */
 static ccw_status failed(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_status status)
 {
-  status = without_own_name(status, ccw_stage_name(stage));
+  status = without_own_name(status, ccw_handler_describe(call->handler).name, ccw_stage_name(stage));
   return ccw_status_in(ccw_status_in(status, ccw_stage_name(stage)), call->name);
 }
 

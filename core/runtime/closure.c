@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "call/frame.h"
 #include "call/signature.h"
 #include "runtime/handler.h"
 
@@ -46,9 +47,6 @@ static ccw_status shapes_make(shapes *s, const char *noun, int64_t count, void *
   }
   for (int64_t i = 0; i < count; ++i) {
     const XLA_FFI_Buffer *buffer = buffers[i];
-    if (buffer->rank > CCW_MAX_RANK)
-      return ccw_invalid(
-          "%s %lld: expected a rank up to %d, got %lld", noun, (long long)i, CCW_MAX_RANK, (long long)buffer->rank);
     ccw_status status = ccw_shape_make(buffer->dtype, buffer->dims, (int32_t)buffer->rank, &s->all[i]);
     if (status.code) {
       char place[32];
@@ -65,37 +63,73 @@ static void shapes_free(shapes *s)
   if (s->size > 0) ccw_release(s->all, s->size);
 }
 
-/* Whether every operand of a family is a buffer that can be looked at. */
-static bool are_sound(int64_t count, const void *types, void *const *operands)
+/* What makes an operand one that a function cannot look at; NULL for nothing. */
+static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer)
 {
-  if (count < 0 || (count > 0 && !(types && operands))) return false;
-  for (int64_t i = 0; i < count; ++i) {
-    const XLA_FFI_Buffer *buffer = operands[i];
-    if (ccw_number_at_((const int *)types + i) != XLA_FFI_ArgType_BUFFER || !ccw_is_sound_(buffer)) return false;
-    if (ccw_dtype_class(buffer->dtype) == CCW_CLASS_NONE) return false;
+  if (type != XLA_FFI_ArgType_BUFFER) return "no buffer";
+  if (!buffer) return "NULL";
+  if (ccw_dtype_class(buffer->dtype) == CCW_CLASS_NONE) return "one of no dtype";
+  if (buffer->rank < 0 || buffer->rank > CCW_MAX_RANK) return "one of a rank that is none";
+  if (!ccw_is_sound_(buffer)) return "one without dims";
+  int64_t count = 1;
+  for (int64_t i = 0; i < buffer->rank; ++i) {
+    if (buffer->dims[i] < 0) return "one with a dim below zero";
+    if (buffer->dims[i] == 0) count = 0;
   }
-  return true;
+  bool needs_data = count > 0 && buffer->dtype != XLA_FFI_DataType_TOKEN;
+  return needs_data && !buffer->data ? "one without data" : NULL;
 }
 
-/* A frame that is not even sound is reported by its binding. Of one that is the signature knows more: relations. */
+/* Whether a binding binds any of a family, which is not looked at otherwise. */
+static bool binds(const closure *c, const ccw_operands *family)
+{
+  bool any = false;
+  for (int64_t i = 0; i < c->binding.count; ++i) any |= ccw_operands_order(family, c->binding.parameters[i].word) >= 0;
+  return any;
+}
+
+/* Success where every operand of a family is a buffer that can be looked at. */
+static ccw_status check_soundness(
+    const closure *c, const ccw_operands *family, int64_t count, const void *types, void *const *operands)
+{
+  if (!binds(c, family)) return ccw_ok();
+  if (count < 0) return ccw_invalid("expected %ss, got %lld of them", family->noun, (long long)count);
+  if (count > 0 && !(types && operands)) return ccw_invalid("the frame lacks the arrays of its %ss", family->noun);
+  for (int64_t i = 0; i < count; ++i) {
+    const char *flaw = flaw_of(ccw_number_at_((const int *)types + i), operands[i]);
+    if (flaw) return ccw_invalid("%s %lld: expected a buffer, got %s", family->noun, (long long)i, flaw);
+  }
+  return ccw_ok();
+}
+
+/* Whether a frame is what the signature says. One that is not even sound may be known to the report of its binding, which
+ * tells all that is wrong. */
 static ccw_status check(const closure *c, const XLA_FFI_CallFrame *frame)
 {
   const XLA_FFI_Args *args = &frame->args;
   const XLA_FFI_Rets *rets = &frame->rets;
-  bool sound = frame->stage == c->binding.stage && are_sound(args->size, args->types, args->args) &&
-               are_sound(rets->size, rets->types, rets->rets);
-  if (!sound) return ccw_check_frame_(frame, &c->binding);
-  if (ccw_signature_fits(c->signature, frame)) return ccw_ok();
+  ccw_status status = frame->stage == c->binding.stage ? ccw_ok() : ccw_check_frame_(frame, &c->binding);
+  if (status.code) return status;
+  status = check_soundness(c, &ccw_args, args->size, args->types, args->args);
+  if (!status.code) status = check_soundness(c, &ccw_rets, rets->size, rets->types, rets->rets);
   char who[256];
-  snprintf(who, sizeof who, "%s: %s", c->name, ccw_name_of_stage_((int)frame->stage));
-  shapes of_args, of_rets = {.size = 0};
-  ccw_status status = shapes_make(&of_args, "arg", args->size, args->args);
-  if (!status.code) status = shapes_make(&of_rets, "result", rets->size, rets->rets);
+  snprintf(who, sizeof who, "%s: %s", c->name, ccw_stage_name(frame->stage));
+  if (status.code) {
+    ccw_status report = ccw_check_frame_(frame, &c->binding);
+    if (!report.code) return ccw_status_in(status, who);
+    ccw_status_free(status);
+    return report;
+  }
+  if (ccw_signature_fits(c->signature, frame)) return ccw_ok();
+  bool has_args = binds(c, &ccw_args), has_rets = binds(c, &ccw_rets);
+  shapes of_args = {.size = 0}, of_rets = {.size = 0};
+  status = shapes_make(&of_args, "arg", has_args ? args->size : 0, args->args);
+  if (!status.code) status = shapes_make(&of_rets, "result", has_rets ? rets->size : 0, rets->rets);
   if (status.code)
     status = ccw_status_in(status, who);
   else
-    status = ccw_signature_check(
-        c->signature, who, of_args.pointers, args->size, of_rets.pointers, rets->size, &frame->attrs);
+    status = ccw_signature_check(c->signature, who, of_args.pointers, has_args ? args->size : 0, of_rets.pointers,
+        has_rets ? rets->size : 0, &frame->attrs);
   shapes_free(&of_args);
   shapes_free(&of_rets);
   return status;

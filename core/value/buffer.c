@@ -1,6 +1,7 @@
 #include "value/buffer.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct storage {
   char label[64]; /* of memory that is lent; "" else */
   bool read_only;
   atomic_bool is_over;
+  pthread_t lender; /* the thread that lent it */
 } storage;
 
 struct ccw_buffer {
@@ -113,7 +115,7 @@ ccw_status ccw_buffer_lend(
 {
   storage *s = ccw_allocate(sizeof *s);
   if (!s) return ccw_no_memory(sizeof *s);
-  *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only};
+  *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only, .lender = pthread_self()};
   snprintf(s->label, sizeof s->label, "%s", label);
   return new_buffer(shape, 0, s, out_buffer);
 }
@@ -123,7 +125,8 @@ void ccw_buffer_recall(ccw_buffer *buffer) { buffer->storage->is_over = true; }
 ccw_loan ccw_buffer_loan(const ccw_buffer *buffer)
 {
   const storage *s = buffer->storage;
-  return (ccw_loan){s->label, s->read_only, s->is_over};
+  bool is_elsewhere = *s->label && !pthread_equal(s->lender, pthread_self());
+  return (ccw_loan){s->label, s->read_only, s->is_over, is_elsewhere};
 }
 
 ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view)

@@ -20,18 +20,22 @@ local misuse_of_to = errors.misuse_of "to"
 --- A binding of words: lists of texts by family, the families in order, and decoders by the name of the attribute.
 local function new(binding) return setmetatable(binding, meta) end
 
+--- A name as it stands in the text.
+local function quote_name(name) return (name == "" or name:find "^[%a_][%w_]*$") and name or core.quote(name) end
+
 --- The text of a binding of words.
 local function text_of(binding)
+  local called = quote_name(binding.name)
   local operands, results = table.concat(binding.operands, ", "), table.concat(binding.results, ", ")
   local attributes = table.concat(binding.attributes, ", ")
-  return ("%s(%s)%s%s"):format(binding.name, operands, results ~= "" and " -> (" .. results .. ")" or "",
+  return ("%s(%s)%s%s"):format(called, operands, results ~= "" and " -> (" .. results .. ")" or "",
     attributes ~= "" and " {" .. attributes .. "}" or "")
 end
 
 function meta:__tostring() return tostring(self.signature) end
 
 --- A new binding with a word more, which is read at once, so that a mistake shows where it is made.
-local function with(binding, family, text, name, decoder)
+local function with(fail, binding, family, text, name, decoder)
   local copy = { name = binding.name, texts = binding.texts, decoders_by_kind = binding.decoders_by_kind, decoders = {} }
   for _, list in ipairs { "operands", "results", "attributes", "order" } do
     copy[list] = table.move(binding[list], 1, #binding[list], 1, {})
@@ -42,18 +46,15 @@ local function with(binding, family, text, name, decoder)
   copy.order[#copy.order + 1] = { family, #list }
   if name then copy.decoders[name] = decoder end
   copy.signature = core.signature(text_of(copy), copy.texts)
+  if #copy.signature:parameters() ~= #copy.order then fail(1, "expected one pattern or kind, got %s", core.quote(text)) end
   return new(copy)
-end
-
-local function word(name, pattern)
-  if name == nil then return pattern end
-  return ("%s: %s"):format(name, pattern)
 end
 
 --- binding:ctx(what) -> binding. A context: "stream", "run_id", "device_ordinal", "custom_options".
 function methods:ctx(what)
-  errors.check(errors.misuse_of "ctx", 1, what, "string")
-  return with(self, "operands", "@" .. what)
+  local misuse = errors.misuse_of "ctx"
+  errors.check(misuse, 1, what, "string")
+  return with(misuse, self, "operands", "@" .. what)
 end
 
 local function operand(family, method, mark)
@@ -63,7 +64,9 @@ local function operand(family, method, mark)
     errors.check(misuse, 2, name, "string", true)
     pattern = pattern or "any[*]"
     if not pattern:find "%[" then pattern = pattern .. "[*]" end
-    return with(self, family, mark and (name or "") .. "?: " .. pattern or word(name, pattern))
+    local called = name and quote_name(name) or ""
+    if mark or name then pattern = ("%s%s: %s"):format(called, mark and "?" or "", pattern) end
+    return with(misuse, self, family, pattern)
   end
 end
 
@@ -80,10 +83,10 @@ methods.ret = operand("results", "ret")
 methods.optional_ret = operand("results", "optional_ret", true)
 
 --- binding:remaining_args() -> binding. All further arguments: the function gets a list.
-function methods:remaining_args() return with(self, "operands", "...") end
+function methods:remaining_args() return with(errors.misuse_of "remaining_args", self, "operands", "...") end
 
 --- binding:remaining_rets() -> binding. All further results.
-function methods:remaining_rets() return with(self, "results", "...") end
+function methods:remaining_rets() return with(errors.misuse_of "remaining_rets", self, "results", "...") end
 
 --- binding:attr(kind, name [, decode]) -> binding. An attribute: "f32", "s64[]", "string", "{lo: s64, hi: s64}", "s32 = add(0)|mul(1)".
 -- With decode the function gets what decode(value) gives; nil and a text refuse the call.
@@ -92,12 +95,11 @@ function methods:attr(kind, name, decode)
   errors.check(misuse, 1, kind, "string")
   errors.check(misuse, 2, name, "string")
   errors.check(misuse, 3, decode, "function", true)
-  local quoted = name:find "^[%a_][%w_]*$" and name or core.quote(name)
-  return with(self, "attributes", ("%s: %s"):format(quoted, kind), name, decode)
+  return with(misuse, self, "attributes", ("%s: %s"):format(quote_name(name), kind), name, decode)
 end
 
 --- binding:attrs() -> binding. All attributes: the function gets a table.
-function methods:attrs() return with(self, "attributes", "...") end
+function methods:attrs() return with(errors.misuse_of "attrs", self, "attributes", "...") end
 
 --- Where the words of a chain stand among the parameters of the signature: arguments and contexts, results, attributes.
 local function numbers(binding)
@@ -188,8 +190,7 @@ function M.bind(signature, kinds)
       or "attributes"
     local list = binding[family]
     local optional = parameter.word:find "optional" and "?" or ""
-    local quoted = parameter.name:find "^[%a_][%w_]*$" and parameter.name or core.quote(parameter.name)
-    list[#list + 1] = parameter.name ~= "" and ("%s%s: %s"):format(quoted, optional, parameter.text) or
+    list[#list + 1] = parameter.name ~= "" and ("%s%s: %s"):format(quote_name(parameter.name), optional, parameter.text) or
       (optional ~= "" and "?: " or "") .. parameter.text
     binding.order[#binding.order + 1] = { family, #list }
   end

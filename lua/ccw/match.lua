@@ -94,7 +94,9 @@ local function words_of(pattern, fail)
   if getmetatable(pattern) == meta then return pattern.words end
   errors.check(fail, 3, pattern, "string")
   local signature = core.signature("(" .. pattern .. ")")
-  if #signature:parameters() ~= 1 then fail(3, "expected one pattern, got %s", core.quote(pattern)) end
+  local parameters = signature:parameters()
+  local only = #parameters == 1 and parameters[1]
+  if not only or only.word ~= "arg" or only.text == "?" then fail(3, "expected one pattern, got %s", core.quote(pattern)) end
   return core.pattern_words(signature)
 end
 

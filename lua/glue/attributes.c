@@ -129,6 +129,10 @@ ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature,
   ccw_status status = ccw_ok();
   for (lua_pushnil(L); !status.code && lua_next(L, index); lua_pop(L, 1)) {
     size_t name_length;
+    if (lua_type(L, -2) != LUA_TSTRING) { /* a finalizer has changed the table since it was looked at */
+      status = ccw_internal("the table changed while it was read");
+      continue;
+    }
     const char *name = lua_tolstring(L, -2, &name_length);
     if (!add_simple(L, builder, name, name_length, lua_gettop(L), kind_in(signature, name), &status))
       status = ccw_internal("not simple");

@@ -168,9 +168,8 @@ static int call_prepare(lua_State *L)
 }
 
 /* Runs it with the Lua state given up: the handler, or a thread that it waits for, may be written in Lua. */
-static ccw_status run_given_up(lua_State *L, ccw_call *call)
+static ccw_status run_given_up(owner *o, ccw_call *call)
 {
-  owner *o = owner_of(L);
   int depth = owner_give_up(o);
   ccw_status status = ccw_call_run(call);
   owner_take_back(o, depth);
@@ -181,9 +180,10 @@ static ccw_status run_given_up(lua_State *L, ccw_call *call)
 static int call_once(lua_State *L)
 {
   lua_settop(L, AS_IT_IS);
+  owner *o = owner_of(L);
   ccw_call *call;
   prepare(L, false, &call);
-  ccw_status status = run_given_up(L, call);
+  ccw_status status = run_given_up(o, call);
   ccw_call_free(call);
   if (status.code) return raise_status(L, status, name_of(L), "execute");
   lua_pushvalue(L, RETURNED);
@@ -196,8 +196,9 @@ static int call_run(lua_State *L)
   void **box = check_kind(L, 1, CCW_CALL);
   ccw_call *call = check_box(L, 1, CCW_CALL);
   if (box[RUNNING]) return luaL_error(L, "this call is running");
+  owner *o = owner_of(L);
   box[RUNNING] = call; /* the handler may be written in Lua, and close it */
-  ccw_status status = run_given_up(L, call);
+  ccw_status status = run_given_up(o, call);
   box[RUNNING] = NULL;
   if (status.code) return raise_status(L, status, ccw_call_name(call), "execute");
   lua_getiuservalue(L, 1, 1);

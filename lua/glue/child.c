@@ -83,13 +83,13 @@ static int run(lua_State *L)
     argv[i] = luaL_checkstring(L, -1);
   }
   argv[count] = NULL;
+  owner *o = owner_of(L);
 
   pid_t child;
   int pipe = -1, how = 0;
   int error = start(argv, &child, &pipe);
   if (error) CHECK_STATUS(L, ccw_unavailable("cannot run %s: %s", argv[0], strerror(error)));
   ccw_text output = {0};
-  owner *o = owner_of(L);
   int depth = owner_give_up(o);
   bool in_time = wait_for(child, pipe, deadline, &output, &how);
   owner_take_back(o, depth);

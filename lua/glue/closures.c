@@ -1,6 +1,7 @@
 /* Handlers written in Lua. */
 #include "glue.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,7 @@ static int on_error(lua_State *L)
   const char *way = lua_tolstring(L, -1, &length);
   shorter = length - (sizeof outermost - 1);
   if (length > sizeof outermost && strcmp(way + shorter, outermost) == 0) way = lua_pushlstring(L, way, shorter);
+  ccw_status_free(current->status); /* of an error before, on the way out of which this one was raised */
   current->status = status_of(L, 1, XLA_FFI_Error_Code_UNKNOWN, strcmp(way, empty) == 0 ? "" : way);
   return 0;
 }
@@ -362,12 +364,30 @@ static void run_in(lua_State *thread, invocation *call)
     call->status = ccw_unknown("an error in the handling of an error");
 }
 
+/* Whether this thread has stack left for another handler: each may use as much C stack as Lua allows a program. */
+static bool has_stack(void)
+{
+  static _Thread_local char *lowest; /* that may be used; NULL: not asked yet */
+  enum { NEEDED = 768 << 10 };
+  if (!lowest) {
+    pthread_attr_t attributes;
+    void *start = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+    pthread_attr_getstack(&attributes, &start, &size);
+    pthread_attr_destroy(&attributes);
+    lowest = (char *)start + (size / 2 < NEEDED ? size / 2 : NEEDED);
+  }
+  return (char *)__builtin_frame_address(0) > lowest;
+}
+
 /* What core calls, from any thread, with a frame that fits. */
 static ccw_status call_lua(void *context, XLA_FFI_CallFrame *frame)
 {
   closure *c = context;
   invocation call = {.closure = c, .frame = frame, .outer = current, .depth = current ? current->depth + 1 : 1};
   if (call.depth > MOST_DEPTH) return ccw_resource_exhausted("more than %d handlers in each other", MOST_DEPTH);
+  if (!has_stack()) return ccw_resource_exhausted("too little of the stack is left for a handler in Lua");
   if (!owner_enter(c->owner)) return ccw_failed_precondition("the Lua state that it was written in is closed");
   lua_State *thread = owner_borrow_thread(c->owner);
   if (thread) {
@@ -432,13 +452,12 @@ static int handler_new(lua_State *L)
   luaL_checktype(L, 4, LUA_TTABLE);
   void **box = new_box(L, CCW_HANDLER);
   int count = (int)lua_rawlen(L, 3);
+  owner *o = owner_of(L);
   closure *c = malloc(sizeof *c + (size_t)count * sizeof *c->places);
   if (!c) return luaL_error(L, "not enough memory");
   ccw_signature *signature = check_box(L, 2, CCW_SIGNATURE);
-  *c = (closure){.owner = owner_retain(owner_of(L)),
-      .functions = LUA_NOREF,
-      .signature = ccw_signature_retain(signature),
-      .count = count};
+  *c = (closure){
+      .owner = owner_retain(o), .functions = LUA_NOREF, .signature = ccw_signature_retain(signature), .count = count};
   for (int i = 0; i < count; ++i) {
     lua_rawgeti(L, 3, i + 1);
     c->places[i].of = lua_tointeger(L, -1) - 1;

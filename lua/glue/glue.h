@@ -123,7 +123,7 @@ void collect_before(lua_State *L, int64_t bytes);
  * outlives its state. */
 typedef struct owner owner;
 
-/* The owner of this state. Borrowed. */
+/* The owner of this state. Borrowed. Raises where the state is being closed. */
 owner *owner_of(lua_State *L);
 
 owner *owner_retain(owner *o);

@@ -39,6 +39,7 @@ owner *owner_of(lua_State *L)
   lua_rawgetp(L, LUA_REGISTRYINDEX, &owner_key);
   owner *o = *(owner **)lua_touserdata(L, -1);
   lua_pop(L, 1);
+  if (!o) luaL_error(L, "this Lua state is being closed"); /* a finalizer that runs after ours */
   return o;
 }
 

@@ -54,6 +54,7 @@ static ccw_dim check_dim(lua_State *L, matcher *m, lua_Integer i)
   lua_pop(L, 1);
   if (strcmp(name, "?") == 0) return ccw_dim_of_size_(CCW_ANY_SIZE, NULL);
   slot *s = slot_of(L, m, name);
+  if (s->is_known && s->size < 0) s->size = -1; /* no size, and no wildcard */
   return s->is_known ? ccw_dim_of_size_(s->size, s->name) : ccw_dim_captured_(&s->size, s->name);
 }
 
@@ -127,7 +128,11 @@ static void replay(lua_State *L, matcher *m)
     lua_getfield(L, CAPTURES, m->letter);
     size_t name_length;
     const char *name = lua_tolstring(L, -1, &name_length);
-    if (name) m->pattern = ccw_pattern_dtype_(m->pattern, (int)ccw_dtype_from_name(name, name_length));
+    ccw_dtype dtype = name ? ccw_dtype_from_name(name, name_length) : XLA_FFI_DataType_INVALID;
+    if (!name && !lua_isnil(L, -1)) luaL_error(L, "captures: '%s' is a %s, not a dtype", m->letter, kind_name(L, -1));
+    if (name && dtype == XLA_FFI_DataType_INVALID)
+      luaL_error(L, "captures: '%s' is '%s', which is no dtype", m->letter, name);
+    if (name) m->pattern = ccw_pattern_dtype_(m->pattern, (int)dtype);
     lua_pop(L, 2);
   }
 }

@@ -287,3 +287,25 @@ HANDLER(relay)
   }
   return error;
 }
+
+/* {flaw: s64, handler: s64}: the handler at that address is called with the same operands, the second of them spoilt in that way. */
+HANDLER(spoil)
+{
+  if (answer_metadata(frame)) return NULL;
+  int64_t address, flaw, below_zero = -1;
+  memcpy(&address, scalar_attribute(frame, "handler")->value, sizeof address);
+  memcpy(&flaw, scalar_attribute(frame, "flaw")->value, sizeof flaw);
+  XLA_FFI_Buffer second = *(const XLA_FFI_Buffer *)frame->args.args[1];
+  void *operands[] = {frame->args.args[0], flaw == 1 ? NULL : &second};
+  XLA_FFI_ArgType types[] = {XLA_FFI_ArgType_BUFFER, flaw == 5 ? (XLA_FFI_ArgType)7 : XLA_FFI_ArgType_BUFFER};
+  if (flaw == 2) second.dims = NULL;
+  if (flaw == 3) second.data = NULL;
+  if (flaw == 4) second.rank = (INT64_C(1) << 32) + 1;
+  if (flaw == 6) second.dtype = (XLA_FFI_DataType)75;
+  if (flaw == 7) second.dims = &below_zero;
+  XLA_FFI_CallFrame spoilt = *frame;
+  spoilt.attrs.size = 0;
+  spoilt.args.args = operands;
+  spoilt.args.types = types;
+  return ((XLA_FFI_Handler *)(uintptr_t)address)(&spoilt);
+}

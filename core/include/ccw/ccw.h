@@ -262,6 +262,7 @@ typedef struct ccw_loan {
   const char *label; /* "" for memory that is not lent. Borrowed from the buffer */
   bool read_only;    /* nobody may write there */
   bool is_over;      /* it was recalled */
+  bool is_elsewhere; /* it was lent on another thread, which may recall it at any time */
 } ccw_loan;
 
 /* What holds of the memory under a buffer. */

@@ -17,6 +17,7 @@
 #define CCW_COLD static __attribute__((cold, noinline, unused))
 #define CCW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CCW_EXPORT __attribute__((visibility("default")))
+#define CCW_WEAK __attribute__((weak)) /* several files of a library may say it */
 #ifdef __cplusplus
 #define CCW_EXTERN extern "C"
 #define CCW_ZERO_ \
@@ -214,6 +215,7 @@ CCW_INLINE ccw_status ccw_ask_custom_options_(const XLA_FFI_CallFrame *frame, co
   XLA_FFI_CustomOptions_Get_Args args = {XLA_FFI_CustomOptions_Get_Args_STRUCT_SIZE, NULL, frame->ctx, NULL};
   ccw_status status = CCW_CALL_(frame->api, XLA_FFI_CustomOptions_Get, &args);
   *out = args.attrs;
+  if (!status.code && !args.attrs) return ccw_internal("the runtime has none, and does not say why");
   return status;
 }
 
@@ -363,15 +365,15 @@ CCW_MUST_USE static inline ccw_status ccw_future_complete(ccw_future future, ccw
 /* Declares that T may be state: deleter(T *) ends its life. The library exports ccw_type_id_T and ccw_type_info_T, by which
  * a runtime registers the type before the first call. */
 #define CCW_STATE(T, deleter)                                                   \
-  CCW_EXTERN CCW_EXPORT XLA_FFI_TypeId ccw_type_id_##T;                         \
-  CCW_EXTERN CCW_EXPORT XLA_FFI_TypeInfo ccw_type_info_##T;                     \
+  CCW_EXTERN CCW_EXPORT CCW_WEAK XLA_FFI_TypeId ccw_type_id_##T;                \
+  CCW_EXTERN CCW_EXPORT CCW_WEAK XLA_FFI_TypeInfo ccw_type_info_##T;            \
   XLA_FFI_TypeId ccw_type_id_##T = {0};                                         \
   static void ccw_delete_##T##_(void *ccw_state_) { deleter((T *)ccw_state_); } \
   XLA_FFI_TypeInfo ccw_type_info_##T = {XLA_FFI_TypeInfo_STRUCT_SIZE, NULL, ccw_delete_##T##_}
 
 /* Declares that T may be user data: whoever starts the executable puts a T there under ccw_type_id_T. */
-#define CCW_USER_DATA(T)                                \
-  CCW_EXTERN CCW_EXPORT XLA_FFI_TypeId ccw_type_id_##T; \
+#define CCW_USER_DATA(T)                                         \
+  CCW_EXTERN CCW_EXPORT CCW_WEAK XLA_FFI_TypeId ccw_type_id_##T; \
   XLA_FFI_TypeId ccw_type_id_##T = {0}
 
 /* Declares that T, whose first member is an XLA_FFI_Extension, is an extension of the context. */

@@ -67,16 +67,16 @@ CCW_INLINE int64_t ccw_bits_(XLA_FFI_DataType dtype)
 
 CCW_INLINE int64_t ccw_elements_(const XLA_FFI_Buffer *buffer)
 {
-  int64_t count = 1;
-  for (int64_t i = 0; i < buffer->rank; ++i) count *= buffer->dims[i];
-  return count;
+  uint64_t count = 1;
+  for (int64_t i = 0; i < buffer->rank; ++i) count *= (uint64_t)buffer->dims[i];
+  return (int64_t)count;
 }
 
 /* Of an argument or result, whatever its type: its dtype, how many elements it has, and how many bytes of memory, where
  * packed elements share theirs. */
 #define ccw_dtype_of(x) ((x).buffer->dtype)
 #define ccw_elements(x) ccw_elements_((x).buffer)
-#define ccw_bytes(x) ((ccw_elements(x) * ccw_bits_(ccw_dtype_of(x)) + 7) / 8)
+#define ccw_bytes(x) ((int64_t)(((uint64_t)ccw_elements(x) * (uint64_t)ccw_bits_(ccw_dtype_of(x)) + 7) / 8))
 
 /* Whether an optional argument or result was given. */
 #define ccw_given(x) ((x).buffer != NULL)
@@ -316,7 +316,8 @@ CCW_INLINE bool ccw_take_pointer_(ccw_attribute attribute, void **out)
 CCW_INLINE bool ccw_take_string_(ccw_attribute attribute, ccw_string *out)
 {
   const XLA_FFI_ByteSpan *string = (const XLA_FFI_ByteSpan *)attribute.value;
-  if (!CCW_LIKELY(attribute.type == XLA_FFI_AttrType_STRING && string && (string->ptr || string->len == 0)))
+  if (!CCW_LIKELY(attribute.type == XLA_FFI_AttrType_STRING && string && (string->ptr || string->len == 0) &&
+                  string->len <= INT64_MAX))
     return false;
   out->data = string->ptr;
   out->size = (int64_t)string->len;
@@ -485,7 +486,8 @@ CCW_COLD ccw_status ccw_bad_value_(ccw_attribute attribute, ccw_kind kind)
 CCW_INLINE ccw_string ccw_attr_name(ccw_dictionary dictionary, int64_t i)
 {
   const XLA_FFI_ByteSpan *name = i >= 0 && i < dictionary.attrs->size ? dictionary.attrs->names[i] : NULL;
-  ccw_string string = {name ? name->ptr : NULL, name ? (int64_t)name->len : 0};
+  bool is_sound = name && name->ptr && name->len <= INT64_MAX;
+  ccw_string string = {is_sound ? name->ptr : NULL, is_sound ? (int64_t)name->len : 0};
   return string;
 }
 

@@ -41,16 +41,23 @@
 
 #if defined(__cplusplus) && defined(__cpp_exceptions)
 #include <exception>
-#define CCW_GUARDED_(statement)                                   \
-  try {                                                           \
-    statement;                                                    \
-  } catch (const std::exception &ccw_exception_) {                \
-    ccw_status_ = ccw_unknown("%s", ccw_exception_.what());       \
-  } catch (...) {                                                 \
-    ccw_status_ = ccw_unknown("a C++ exception of unknown type"); \
-  }
+#define CCW_GUARD_ try {
+#define CCW_GUARDED_(status)                                                                          \
+  }                                                                                                   \
+  catch (const std::exception &ccw_exception_) { status = ccw_unknown("%s", ccw_exception_.what()); } \
+  catch (...) { status = ccw_unknown("a C++ exception of unknown type"); }
 #else
-#define CCW_GUARDED_(statement) statement;
+#define CCW_GUARD_ {
+#define CCW_GUARDED_(status) }
+#endif
+#ifdef __cplusplus
+#define CCW_REFUSE_(frame, binding)              \
+  ccw_status ccw_thrown_ = ccw_ok();             \
+  CCW_GUARD_ return ccw_refuse_(frame, binding); \
+  CCW_GUARDED_(ccw_thrown_)                      \
+  return ccw_leave_(frame, binding, ccw_thrown_);
+#else
+#define CCW_REFUSE_(frame, binding) return ccw_refuse_(frame, binding);
 #endif
 
 #ifdef __cplusplus
@@ -185,10 +192,10 @@
 #define CCW_TAKER_OF_STRING(none) ccw_take_string_
 #define CCW_TAKER_OF_DICTIONARY(none) ccw_take_dictionary_
 #define CCW_TAKER_OF_ARRAY(dtype) ccw_take_array_##dtype##_
-#define CCW_TAKER_OF_ENUM(T) ccw_take_##T##_
-#define CCW_TAKER_OF_STRUCT(T) ccw_take_##T##_
+#define CCW_TAKER_OF_ENUM(T) ccw_own_take_##T##_
+#define CCW_TAKER_OF_STRUCT(T) ccw_own_take_##T##_
 #define CCW_TAKER_OF_POINTER(T) ccw_take_pointer_
-#define CCW_TAKER_OF_TYPE(T) ccw_take_##T##_
+#define CCW_TAKER_OF_TYPE(T) ccw_own_take_##T##_
 
 /* Where that function writes. */
 #define CCW_TARGET_(kind, out) CCW_OF_KIND_(CCW_TARGET_OF_, kind)(out)
@@ -209,10 +216,10 @@
 #define CCW_KIND_DATA_OF_STRING(none) CCW_FORM_STRING, 0, NULL
 #define CCW_KIND_DATA_OF_DICTIONARY(none) CCW_FORM_DICTIONARY, 0, NULL
 #define CCW_KIND_DATA_OF_ARRAY(dtype) CCW_FORM_ARRAY, CCW_NUMBER_##dtype, NULL
-#define CCW_KIND_DATA_OF_ENUM(T) CCW_FORM_ENUM, ccw_dtype_##T##_, &ccw_info_##T##_
-#define CCW_KIND_DATA_OF_STRUCT(T) CCW_FORM_STRUCT, 0, &ccw_info_##T##_
+#define CCW_KIND_DATA_OF_ENUM(T) CCW_FORM_ENUM, ccw_own_dtype_##T##_, &ccw_own_info_##T##_
+#define CCW_KIND_DATA_OF_STRUCT(T) CCW_FORM_STRUCT, 0, &ccw_own_info_##T##_
 #define CCW_KIND_DATA_OF_POINTER(T) CCW_FORM_POINTER, CCW_NUMBER_s64, NULL
-#define CCW_KIND_DATA_OF_TYPE(T) CCW_FORM_TYPE, 0, &ccw_info_##T##_
+#define CCW_KIND_DATA_OF_TYPE(T) CCW_FORM_TYPE, 0, &ccw_own_info_##T##_
 
 /* Its text in a signature. That of an enum or struct T stands in ccw_kind_T of the same library. */
 #define CCW_KIND_TEXT_(kind) CCW_OF_KIND_(CCW_KIND_TEXT_OF_, kind)
@@ -244,28 +251,33 @@
 
 /* ---- enums, structs, types of the user's ---------------------------------------------------------------------------- */
 
-/* An integer attribute with known values: CCW_ENUM(mode, s32, VALUE(nearest, 0), VALUE(linear, 1)) declares the type mode,
- * of that dtype, and mode_nearest, mode_linear; another value is refused. With CCW_OPEN_ENUM any value is taken. Up to 32
- * values. */
+/* An integer attribute with known values: CCW_ENUM(mode, s32, VALUE(nearest, 0), VALUE(linear, 1)) declares the type mode, of that
+ * dtype, and mode_nearest, mode_linear; another value is refused. With CCW_OPEN_ENUM any value is taken. Up to 32 values, each
+ * a decimal or hexadecimal number, as its text goes into the signature. */
 #define CCW_ENUM(T, dtype, ...) CCW_ENUM_(T, dtype, false, "", T, __VA_ARGS__)
 #define CCW_OPEN_ENUM(T, dtype, ...) CCW_ENUM_(T, dtype, true, "...", T, __VA_ARGS__)
-#define CCW_ENUM_(T, dtype, is_open, tail, ...)                                                                   \
-  typedef ccw_scalar_##dtype T;                                                                                   \
-  enum { ccw_dtype_##T##_ = CCW_NUMBER_##dtype, CCW_EACH_(CCW_ENUMERATOR_, __VA_ARGS__) };                        \
-  static const ccw_enum_value ccw_values_##T##_[] = {CCW_EACH_(CCW_ENUM_DATA_, __VA_ARGS__)};                     \
-  __attribute__((unused)) static const ccw_enum_info ccw_info_##T##_ = {                                          \
-      #T, is_open, sizeof ccw_values_##T##_ / sizeof *ccw_values_##T##_, ccw_values_##T##_};                      \
-  CCW_TEXT_SYMBOL_(ccw_kind_##T, __attribute__((weak)), #dtype " = " CCW_EACH_(CCW_ENUM_TEXT_, __VA_ARGS__) tail) \
-  CCW_INLINE bool ccw_take_##T##_(ccw_attribute ccw_attribute_, T *ccw_out_)                                      \
-  {                                                                                                               \
-    return ccw_take_scalar_##dtype##_(ccw_attribute_, ccw_out_) &&                                                \
-           CCW_LIKELY(is_open CCW_EACH_(CCW_ENUM_TEST_, __VA_ARGS__));                                            \
-  }                                                                                                               \
-  struct ccw_end_of_##T##_ /* so that a semicolon may follow */
+#define CCW_ENUM_(T, dtype, is_open, tail, ...)                                                          \
+  typedef ccw_scalar_##dtype T;                                                                          \
+  CCW_EACH_(CCW_ENUM_FITS_, __VA_ARGS__)                                                                 \
+  enum { ccw_own_dtype_##T##_ = CCW_NUMBER_##dtype, CCW_EACH_(CCW_ENUMERATOR_, __VA_ARGS__) };           \
+  static const ccw_enum_value ccw_own_values_##T##_[] = {CCW_EACH_(CCW_ENUM_DATA_, __VA_ARGS__)};        \
+  __attribute__((unused)) static const ccw_enum_info ccw_own_info_##T##_ = {                             \
+      #T, is_open, sizeof ccw_own_values_##T##_ / sizeof *ccw_own_values_##T##_, ccw_own_values_##T##_}; \
+  CCW_TEXT_SYMBOL_(ccw_kind_##T, CCW_WEAK, #dtype " = " CCW_EACH_(CCW_ENUM_TEXT_, __VA_ARGS__) tail)     \
+  CCW_INLINE bool ccw_own_take_##T##_(ccw_attribute ccw_attribute_, T *ccw_out_)                         \
+  {                                                                                                      \
+    return ccw_take_scalar_##dtype##_(ccw_attribute_, ccw_out_) &&                                       \
+           CCW_LIKELY(is_open CCW_EACH_(CCW_ENUM_TEST_, __VA_ARGS__));                                   \
+  }                                                                                                      \
+  struct ccw_own_end_of_##T##_ /* so that a semicolon may follow */
+#define CCW_ENUM_FITS_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_FITS_OF_, T, i, value)
+#define CCW_ENUM_FITS_OF_VALUE(T, i, name, number) \
+  CCW_ASSERT_(                                     \
+      (int64_t)(T)(number) == (int64_t)(number), #T "_" #name ": " #number " does not fit in the dtype of the enum");
 #define CCW_ENUMERATOR_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUMERATOR_OF_, T, i, value)
 #define CCW_ENUMERATOR_OF_VALUE(T, i, name, number) T##_##name = (number),
 #define CCW_ENUM_DATA_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_DATA_OF_, T, i, value)
-#define CCW_ENUM_DATA_OF_VALUE(T, i, name, number) {#name, (number)},
+#define CCW_ENUM_DATA_OF_VALUE(T, i, name, number) {#name, (int64_t)(number)},
 #define CCW_ENUM_TEST_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_TEST_OF_, T, i, value)
 #define CCW_ENUM_TEST_OF_VALUE(T, i, name, number) || *ccw_out_ == (T)(number)
 #define CCW_ENUM_TEXT_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_TEXT_OF_, T, i, value)
@@ -279,28 +291,28 @@
 /* A dictionary of just these members: CCW_STRUCT(range, MEMBER(s64, lo), MEMBER(s64, hi)) declares struct range, and the type
  * range. Members are of any kind, other structs too. */
 #define CCW_STRUCT(T, ...) CCW_STRUCT_(T, T, __VA_ARGS__)
-#define CCW_STRUCT_(T, ...)                                                                               \
-  typedef struct T {                                                                                      \
-    CCW_EACH_(CCW_FIELD_, __VA_ARGS__)                                                                    \
-  } T;                                                                                                    \
-  static const ccw_member ccw_members_##T##_[] = {CCW_EACH_(CCW_MEMBER_DATA_, __VA_ARGS__)};              \
-  __attribute__((unused)) static const ccw_struct_info ccw_info_##T##_ = {                                \
-      #T, sizeof ccw_members_##T##_ / sizeof *ccw_members_##T##_, ccw_members_##T##_};                    \
-  CCW_TEXT_SYMBOL_(ccw_kind_##T, __attribute__((weak)), "{" CCW_EACH_(CCW_MEMBER_TEXT_, __VA_ARGS__) "}") \
-  CCW_INLINE bool ccw_take_all_##T##_(const XLA_FFI_Attrs *ccw_attrs_, T *ccw_out_)                       \
-  {                                                                                                       \
-    static const char *const ccw_names_[] = {CCW_EACH_(CCW_MEMBER_NAME_, __VA_ARGS__)};                   \
-    enum { ccw_count_ = sizeof ccw_names_ / sizeof *ccw_names_ };                                         \
-    if (!CCW_LIKELY(ccw_is_readable_(ccw_attrs_) && ccw_attrs_->size == ccw_count_)) return false;        \
-    CCW_EACH_(CCW_MEMBER_TAKE_, __VA_ARGS__)                                                              \
-    return true;                                                                                          \
-  }                                                                                                       \
-  CCW_INLINE bool ccw_take_##T##_(ccw_attribute ccw_attribute_, T *ccw_out_)                              \
-  {                                                                                                       \
-    return CCW_LIKELY(ccw_attribute_.type == XLA_FFI_AttrType_DICTIONARY) &&                              \
-           ccw_take_all_##T##_((const XLA_FFI_Attrs *)ccw_attribute_.value, ccw_out_);                    \
-  }                                                                                                       \
-  struct ccw_end_of_##T##_
+#define CCW_STRUCT_(T, ...)                                                                        \
+  typedef struct T {                                                                               \
+    CCW_EACH_(CCW_FIELD_, __VA_ARGS__)                                                             \
+  } T;                                                                                             \
+  static const ccw_member ccw_own_members_##T##_[] = {CCW_EACH_(CCW_MEMBER_DATA_, __VA_ARGS__)};   \
+  __attribute__((unused)) static const ccw_struct_info ccw_own_info_##T##_ = {                     \
+      #T, sizeof ccw_own_members_##T##_ / sizeof *ccw_own_members_##T##_, ccw_own_members_##T##_}; \
+  CCW_TEXT_SYMBOL_(ccw_kind_##T, CCW_WEAK, "{" CCW_EACH_(CCW_MEMBER_TEXT_, __VA_ARGS__) "}")       \
+  CCW_INLINE bool ccw_own_take_all_##T##_(const XLA_FFI_Attrs *ccw_attrs_, T *ccw_out_)            \
+  {                                                                                                \
+    static const char *const ccw_names_[] = {CCW_EACH_(CCW_MEMBER_NAME_, __VA_ARGS__)};            \
+    enum { ccw_count_ = sizeof ccw_names_ / sizeof *ccw_names_ };                                  \
+    if (!CCW_LIKELY(ccw_is_readable_(ccw_attrs_) && ccw_attrs_->size == ccw_count_)) return false; \
+    CCW_EACH_(CCW_MEMBER_TAKE_, __VA_ARGS__)                                                       \
+    return true;                                                                                   \
+  }                                                                                                \
+  CCW_INLINE bool ccw_own_take_##T##_(ccw_attribute ccw_attribute_, T *ccw_out_)                   \
+  {                                                                                                \
+    return CCW_LIKELY(ccw_attribute_.type == XLA_FFI_AttrType_DICTIONARY) &&                       \
+           ccw_own_take_all_##T##_((const XLA_FFI_Attrs *)ccw_attribute_.value, ccw_out_);         \
+  }                                                                                                \
+  struct ccw_own_end_of_##T##_
 #define CCW_FIELD_(T, i, before, member) CCW_CALL_WORD_(CCW_FIELD_OF_, T, i, member)
 #define CCW_FIELD_OF_MEMBER(T, i, kind, name, text) CCW_C_TYPE_(kind) name;
 #define CCW_MEMBER_DATA_(T, i, before, member) CCW_CALL_WORD_(CCW_MEMBER_DATA_OF_, T, i, member)
@@ -332,23 +344,23 @@
 #define CCW_CTX_TYPE(T, f)                                                                                     \
   CCW_TYPE_(T, ctx_info, check_ctx, f(ccw_frame_, &ccw_value_), take_ctx, const XLA_FFI_CallFrame *ccw_given_, \
       f(ccw_given_, ccw_out_))
-#define CCW_TYPE_(T, info, check, checked, take, parameter, taken)                                          \
-  static ccw_status ccw_##check##_##T##_(                                                                   \
-      const XLA_FFI_CallFrame *ccw_frame_, ccw_attribute ccw_attribute_, const XLA_FFI_Buffer *ccw_buffer_) \
-  {                                                                                                         \
-    T ccw_value_;                                                                                           \
-    (void)ccw_frame_, (void)ccw_attribute_, (void)ccw_buffer_;                                              \
-    return checked;                                                                                         \
-  }                                                                                                         \
-  __attribute__((unused)) static const ccw_type_info ccw_##info##_##T##_ = {#T, ccw_##check##_##T##_};      \
-  __attribute__((unused)) static bool ccw_##take##_##T##_(parameter, T *ccw_out_)                           \
-  {                                                                                                         \
-    ccw_status ccw_status_ = taken;                                                                         \
-    if (CCW_LIKELY(!ccw_status_.code)) return true;                                                         \
-    ccw_status_free(ccw_status_);                                                                           \
-    return false;                                                                                           \
-  }                                                                                                         \
-  struct ccw_end_of_##info##_##T##_
+#define CCW_TYPE_(T, info, check, checked, take, parameter, taken)                                             \
+  static ccw_status ccw_own_##check##_##T##_(                                                                  \
+      const XLA_FFI_CallFrame *ccw_frame_, ccw_attribute ccw_attribute_, const XLA_FFI_Buffer *ccw_buffer_)    \
+  {                                                                                                            \
+    T ccw_value_;                                                                                              \
+    (void)ccw_frame_, (void)ccw_attribute_, (void)ccw_buffer_;                                                 \
+    return checked;                                                                                            \
+  }                                                                                                            \
+  __attribute__((unused)) static const ccw_type_info ccw_own_##info##_##T##_ = {#T, ccw_own_##check##_##T##_}; \
+  __attribute__((unused)) static bool ccw_own_##take##_##T##_(parameter, T *ccw_out_)                          \
+  {                                                                                                            \
+    ccw_status ccw_status_ = taken;                                                                            \
+    if (CCW_LIKELY(!ccw_status_.code)) return true;                                                            \
+    ccw_status_free(ccw_status_);                                                                              \
+    return false;                                                                                              \
+  }                                                                                                            \
+  struct ccw_own_end_of_##info##_##T##_
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------- */
 
@@ -400,7 +412,7 @@
 #define CCW_CTX_DATA_OF_EXTENSION(T, name) CCW_CTX_DATA_(EXTENSION, name, &ccw_extension_##T##_)
 #define CCW_CTX_DATA_OF_CUSTOM_OPTIONS(none, name) CCW_CTX_DATA_(CUSTOM_OPTIONS, name, NULL)
 #define CCW_CTX_DATA_OF_FRAME(none, name) CCW_CTX_DATA_(FRAME, name, NULL)
-#define CCW_CTX_DATA_OF_TYPE(T, name) CCW_CTX_DATA_(TYPE, name, &ccw_ctx_info_##T##_)
+#define CCW_CTX_DATA_OF_TYPE(T, name) CCW_CTX_DATA_(TYPE, name, &ccw_own_ctx_info_##T##_)
 #define CCW_CTX_DATA_(NAME, name, detail) {CCW_WORD_CTX, CCW_CONTEXT_##NAME, name, {CCW_FORM_UNKNOWN, 0, detail}, -1},
 
 enum {
@@ -463,7 +475,7 @@ enum {
   if (!ccw_is_readable_(x.attrs)) break;
 #define CCW_CTX_ASK_OF_FRAME(none, x) x = ccw_frame_;
 #define CCW_CTX_ASK_OF_TYPE(T, x) \
-  if (!ccw_take_ctx_##T##_(ccw_frame_, &x)) break;
+  if (!ccw_own_take_ctx_##T##_(ccw_frame_, &x)) break;
 
 /* ---- a handler ------------------------------------------------------------------------------------------------------ */
 
@@ -564,8 +576,10 @@ enum {
 
 /* What a stage needs: record itself; and state of its own, but for instantiate. */
 enum { CCW_MAKES_STATE_ = 1 << 8 };
-#define CCW_STAGE_NEEDS_(stage, needs) \
-  ((stage) == CCW_STAGE_record ? 1 << 4 : (stage) != CCW_STAGE_instantiate && ((needs)&CCW_MAKES_STATE_) ? 1 << 3 : 0)
+#define CCW_STAGE_NEEDS_(stage, needs)                                                                \
+  ((int)(stage) == (int)CCW_STAGE_record                                                     ? 1 << 4 \
+      : (int)(stage) != (int)CCW_STAGE_instantiate && ((int)(needs) & (int)CCW_MAKES_STATE_) ? 1 << 3 \
+                                                                                             : 0)
 
 #define CCW_HANDLER(...) CCW_STAGE_HANDLER(execute, __VA_ARGS__)
 #define CCW_STAGE_HANDLER(stage, ...) \
@@ -586,7 +600,7 @@ enum { CCW_MAKES_STATE_ = 1 << 8 };
     static const ccw_parameter ccw_parameters_[] = {                                                              \
         CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}}; \
     static const ccw_binding ccw_binding_ = {#name_, name_, (XLA_FFI_ExecutionStage)stage_,                       \
-        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, ccw_needs_1_)), ccw_traits_1_,                    \
+        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, (int)ccw_needs_1_)), ccw_traits_1_,               \
         CCW_EACH_(CCW_STATE_OF_, __VA_ARGS__) NULL, sizeof ccw_parameters_ / sizeof *ccw_parameters_ - 1,         \
         ccw_parameters_};                                                                                         \
     do {                                                                                                          \
@@ -596,18 +610,20 @@ enum { CCW_MAKES_STATE_ = 1 << 8 };
       ccw_pair_ ccw_marks_ = {0, 0};                                                                              \
       (void)ccw_marks_, (void)ccw_names_;                                                                         \
       CCW_EACH_(CCW_VARIABLE_, __VA_ARGS__)                                                                       \
+      ccw_status ccw_status_;                                                                                     \
+      CCW_GUARD_                                                                                                  \
       CCW_EACH_(CCW_TAKE_, __VA_ARGS__)                                                                           \
       if (!CCW_LIKELY((ccw_marks_[0] | ccw_marks_[1]) >= 0)) {                                                    \
         XLA_FFI_CallFrame *ccw_again_ = ccw_frame_;                                                               \
         __asm__("" : "+r"(ccw_again_)); /* read anew: keeping every pointer for this would cost more */           \
         CCW_EACH_(CCW_SOUND_, __VA_ARGS__)                                                                        \
       }                                                                                                           \
-      ccw_status ccw_status_;                                                                                     \
-      CCW_GUARDED_(ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__)))              \
+      ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__));                           \
+      CCW_GUARDED_(ccw_status_)                                                                                   \
       CCW_EACH_(CCW_FINISH_, __VA_ARGS__)                                                                         \
       return CCW_LIKELY(!ccw_status_.code) ? NULL : ccw_leave_(ccw_frame_, &ccw_binding_, ccw_status_);           \
     } while (0);                                                                                                  \
-    return ccw_refuse_(ccw_frame_, &ccw_binding_);                                                                \
+    CCW_REFUSE_(ccw_frame_, &ccw_binding_)                                                                        \
   }                                                                                                               \
   CCW_INLINE ccw_status ccw_body_of_##name_(                                                                      \
       __attribute__((unused)) const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__))
@@ -726,10 +742,10 @@ enum { CCW_TRAIT_command_buffer_compatible = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFF
   ccw_value_##i##_.frame = ccw_frame_;                                                                            \
   ccw_value_##i##_.first = place;                                                                                 \
   ccw_value_##i##_.size = ccw_frame_->family##s.size > place ? ccw_frame_->family##s.size - place : 0;
-#define CCW_TAKE_AS_(i, place, family, T)                                                                  \
-  {                                                                                                        \
-    const XLA_FFI_Buffer *ccw_buffer_ = (const XLA_FFI_Buffer *)ccw_frame_->family##s.family##s[place];    \
-    if (!ccw_is_sound_(ccw_buffer_) || !ccw_take_##family##_##T##_(ccw_buffer_, &ccw_value_##i##_)) break; \
+#define CCW_TAKE_AS_(i, place, family, T)                                                                      \
+  {                                                                                                            \
+    const XLA_FFI_Buffer *ccw_buffer_ = (const XLA_FFI_Buffer *)ccw_frame_->family##s.family##s[place];        \
+    if (!ccw_is_sound_(ccw_buffer_) || !ccw_own_take_##family##_##T##_(ccw_buffer_, &ccw_value_##i##_)) break; \
   }
 #define CCW_TAKE_OF_ARG(i, b, dtype, rank, name) CCW_TAKE_BUFFER_(i, ccw_args_##b##_, arg, dtype, rank)
 #define CCW_TAKE_OF_OPTIONAL_ARG(i, b, dtype, rank, name) CCW_TAKE_OPTIONAL_(i, ccw_args_##b##_, arg, dtype, rank)
@@ -861,12 +877,12 @@ enum { CCW_TRAIT_command_buffer_compatible = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFF
 #define CCW_DATA_OF_OPTIONAL_ARG(i, b, dtype, rank, name) CCW_OPERAND_DATA_(OPTIONAL_ARG, #name, dtype, rank)
 #define CCW_DATA_OF_REMAINING_ARGS(i, b, name) CCW_OPERAND_DATA_(REMAINING_ARGS, #name, any, any)
 #define CCW_DATA_OF_ARG_AS(i, b, T, name) \
-  {CCW_WORD_ARG, (ccw_context)0, #name, {CCW_FORM_TYPE, 0, &ccw_arg_info_##T##_}, -1},
+  {CCW_WORD_ARG, (ccw_context)0, #name, {CCW_FORM_TYPE, 0, &ccw_own_arg_info_##T##_}, -1},
 #define CCW_DATA_OF_RET(i, b, dtype, rank, name) CCW_OPERAND_DATA_(RET, #name, dtype, rank)
 #define CCW_DATA_OF_OPTIONAL_RET(i, b, dtype, rank, name) CCW_OPERAND_DATA_(OPTIONAL_RET, #name, dtype, rank)
 #define CCW_DATA_OF_REMAINING_RETS(i, b, name) CCW_OPERAND_DATA_(REMAINING_RETS, #name, any, any)
 #define CCW_DATA_OF_RET_AS(i, b, T, name) \
-  {CCW_WORD_RET, (ccw_context)0, #name, {CCW_FORM_TYPE, 0, &ccw_ret_info_##T##_}, -1},
+  {CCW_WORD_RET, (ccw_context)0, #name, {CCW_FORM_TYPE, 0, &ccw_own_ret_info_##T##_}, -1},
 #define CCW_DATA_OF_ATTR(i, b, kind, name, text) {CCW_WORD_ATTR, (ccw_context)0, text, {CCW_KIND_DATA_(kind)}, -1},
 #define CCW_DATA_OF_ATTRS(i, b, kind, name) {CCW_WORD_ATTRS, (ccw_context)0, #name, {CCW_KIND_DATA_(kind)}, -1},
 #define CCW_DATA_OF_CTX(i, b, what, name) CCW_OF_CTX_(CCW_CTX_DATA_OF_, what, #name)

@@ -25,6 +25,9 @@ extern "C" {
 #ifndef CCW_PATTERN_DIMS
 #define CCW_PATTERN_DIMS 8
 #endif
+#if CCW_PATTERN_DIMS < 8
+#error "CCW_PATTERN_DIMS: expected 8 or more"
+#endif
 
 /* A dim of any size. */
 #define CCW_ANY_SIZE INT64_MIN
@@ -426,7 +429,20 @@ CCW_INLINE ccw_dim ccw_dim_(T size, const char *name)
 #define CCW_DIM_(d) ccw_dim_((d), #d)
 #define CCW_IS_TYPE_(x, type) (__is_same(__typeof__(x), type) || __is_same(__typeof__(x), const type))
 #else
-#define CCW_DIM_(d) _Generic((d), int64_t * : ccw_dim_captured_, default : ccw_dim_of_size_)((d), #d)
+#define CCW_DIM_(d)                               \
+  _Generic((d), int64_t *                         \
+           : ccw_dim_captured_, int               \
+           : ccw_dim_of_size_, unsigned           \
+           : ccw_dim_of_size_, long               \
+           : ccw_dim_of_size_, unsigned long      \
+           : ccw_dim_of_size_, long long          \
+           : ccw_dim_of_size_, unsigned long long \
+           : ccw_dim_of_size_, short              \
+           : ccw_dim_of_size_, unsigned short     \
+           : ccw_dim_of_size_, signed char        \
+           : ccw_dim_of_size_, unsigned char      \
+           : ccw_dim_of_size_, char               \
+           : ccw_dim_of_size_)((d), #d)
 #define CCW_IS_TYPE_(x, type) __builtin_types_compatible_p(__typeof__(x), type)
 #endif
 

@@ -7,7 +7,7 @@
  *     arg 0 'x': expected f32[?], got s32[3]
  *     attribute 's': expected f32, got f64
  *
- * Nothing of a frame is trusted: pointers may be NULL, counts below zero, names out of order.
+ * Little of a frame is trusted: pointers may be NULL, counts below zero, names out of order. Extents are taken as they are.
  */
 #ifndef CCW_REPORT_H
 #define CCW_REPORT_H
@@ -241,7 +241,8 @@ CCW_COLD bool ccw_is_of_kind_(ccw_attribute attribute, ccw_kind kind)
   case CCW_FORM_ARRAY:
     return attribute.type == XLA_FFI_AttrType_ARRAY && ccw_number_at_(&array->dtype) == kind.dtype &&
            array->size <= INT64_MAX / 16 && (array->data || array->size == 0);
-  case CCW_FORM_STRING: return attribute.type == XLA_FFI_AttrType_STRING && (string->ptr || string->len == 0);
+  case CCW_FORM_STRING:
+    return attribute.type == XLA_FFI_AttrType_STRING && (string->ptr || string->len == 0) && string->len <= INT64_MAX;
   case CCW_FORM_DICTIONARY:
   case CCW_FORM_STRUCT: return attribute.type == XLA_FFI_AttrType_DICTIONARY;
   case CCW_FORM_UNKNOWN:
