@@ -26,8 +26,15 @@ package.path = folder .. "/?.lua;" .. folder .. "/?/init.lua;" .. package.path
 package.cpath = folder .. "/?.so;" .. package.cpath
 ccw = require "ccw"
 kept = dofile(path)
+if type(kept) ~= "table" then error(path .. ": expected a table of handlers by name, got " .. type(kept), 0) end
 local lines = {}
-for name, handler in pairs(kept) do lines[#lines + 1] = name .. " " .. handler.address end
+for name, handler in pairs(kept) do
+  local kind = require "ccw.core".kind(handler)
+  if kind ~= "handler" then
+    error(("%s: %s: expected a handler, got %s"):format(path, tostring(name), tostring(handler)), 0)
+  end
+  lines[#lines + 1] = name .. " " .. handler.address
+end
 require "ccw.core".give_up() -- from here on whoever calls a handler may have the state
 return table.concat(lines, "\\n")
 """
@@ -36,8 +43,8 @@ return table.concat(lines, "\\n")
 def load(path, folder):
     """The handlers of a Lua file as capsules by name. RuntimeError: what Lua says."""
     lua = _library()
-    lua.luaL_newstate.restype = lua.lua_tolstring.restype = ctypes.c_void_p
-    lua.lua_tolstring.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+    lua.luaL_newstate.restype = lua.luaL_tolstring.restype = ctypes.c_void_p
+    lua.luaL_tolstring.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
     lua.lua_pushstring.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     lua.luaL_loadstring.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     lua.luaL_openlibs.argtypes = [ctypes.c_void_p]
@@ -49,7 +56,7 @@ def load(path, folder):
         lua.lua_pushstring(state, os.fsencode(path))
         lua.lua_pushstring(state, os.fsencode(folder))
         failed = lua.lua_pcallk(state, 2, 1, 0, 0, None)
-    text = ctypes.string_at(lua.lua_tolstring(state, -1, None)).decode(errors="replace")
+    text = ctypes.string_at(lua.luaL_tolstring(state, -1, None)).decode(errors="replace")
     if failed:
         raise RuntimeError(text)
     new_capsule = ctypes.pythonapi.PyCapsule_New

@@ -89,6 +89,13 @@ describe("CC-2 a binding in Lua", function()
     assert.equal('"a b"("x?": f32[n]) -> ("y z": f32[n])', tostring(ccw.bind '"a b"("x?": f32[n])':ret("f32[n]", "y z")))
   end)
 
+  it("says what was meant", function()
+    refuses("a binding has no method 'argument'", function() ccw.bind():argument "f32" end)
+    refuses("a binding has no method 'args'; near: arg", function() ccw.bind():args "f32" end)
+    refuses("a method is called with a colon", function() ccw.bind().remaining_args() end)
+    refuses("expected a handler, got a binding: give it its function, :to(f)", ccw.call, ccw.bind "f()", {}, "()")
+  end)
+
   it("must fit its function", function()
     local binding = ccw.bind "f(x: f32[n], @run_id) -> (f32[n]) {s: f32}"
     refuses("bad argument #1 to 'to' (expected a function of 4 parameters (x, @run_id, ret, s), got one of 2)", function()
@@ -339,7 +346,7 @@ describe("a handler in Lua", function()
     ccw.call(plain.relay, { ccw.f32 { 1 } }, "()", { handler = g.address, threads = 4, times = 5 })
     assert.equal(4 * 5 * 2 * 2 * 20, count)
     local failing = ccw.bind "failing(x: f32[n])":to(function(_) error("from a thread", 0) end)
-    assert.matches("relay: execute: from a thread",
+    assert.matches("relay: execute: failing: execute: from a thread",
       message(plain.relay, { ccw.f32 { 1 } }, "()", { handler = failing.address, threads = 4, times = 5 }), 1, true)
   end)
 

@@ -74,7 +74,8 @@ describe("CC-2 a call of a handler whose signature is known", function()
     assert.equal("f32[2] {4, 8}", tostring(ccw.call(ccw.bind "twice(x: f32[n]) -> (y: f32[n])":to(function(a, b)
       for i = 1, #a do b[i] = 4 * a[i] end
     end), { x })))
-    assert.equal("INVALID_ARGUMENT: scale: result 0 'y': f32[?]: dim 0 is not determined by the operands",
+    assert.equal("INVALID_ARGUMENT: scale: result 0 'y': f32[?]: dim 0 is not determined by the operands: " ..
+      "give the results, or a signature with names",
       tostring(failure(kernels.scale, { x }, nil, { s = 1 })))
     assert.equal("norm: arg 1 'w': expected T[n] with n = 2 (captured from arg 0 'x', dim 1), got f32[3]",
       failure(norm, { matrix, ccw.array "f32[3]" }, nil, {}).message)
@@ -115,10 +116,12 @@ describe("CC-2 a call of a handler whose signature is known", function()
       { w = { 0.5, 1 }, none = {}, r = { lo = 7, w = { 200 } }, how = "mean", d = { x = 1 } }).message)
     assert.equal("f: attribute 'r.w'[2]: 256 does not fit in u8", failure(f, {}, "()",
       { w = { 1 }, none = {}, r = { lo = 7, w = { 200, 256 } }, how = 1, d = {} }).message)
-    assert.equal("f: attribute 'how': expected s32 = sum(0)|mean(1), got string", failure(f, {}, "()",
+    assert.equal("f: attribute 'how': expected mean, sum or its number, got \"median\"", failure(f, {}, "()",
       { w = { 1 }, none = {}, r = { lo = 7, w = {} }, how = "median", d = {} }).message)
     local how = ccw.bind "g() {how: s32 = sum(0)|mean(1)}":to(function(value) return nil, value end)
     assert.equal("g: execute: mean", failure(how, {}, "()", { how = "mean" }).message)
+    assert.equal("g: attribute 'how': expected sum, mean or its number, got \"Mean\"; near: mean",
+      failure(how, {}, "()", { how = "Mean" }).message)
   end)
 
   official("in C++ too", function()

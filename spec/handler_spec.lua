@@ -73,6 +73,26 @@ describe("CC-2 a binding in C", function()
       warnings .. " -c")))
   end)
 
+  it("names the word that is none, first of all, and wants verify to be used", function()
+    local mistakes = {
+      ["ARGS(f32, 1, x)"] = "ARGS(f32, 1, x): this is no word of a binding",
+      ["ATTR(float, eps)"] = "float: this is no kind of an attribute; there are pred s8",
+      ["CTX(strem, s)"] = "strem: this is no context",
+    }
+    for words, text in pairs(mistakes) do
+      for _, compiler in ipairs { "gcc -std=c11", "clang++ -std=c++17" } do
+        local output = compile(compiler, "words", "#include <ccw/handler.h>\nCCW_HANDLER(f, " .. words .. ") { return ccw_ok(); }\n", "-c")
+        assert.matches(text, output:match "[^\n]*error[^\n]*", 1, true)
+      end
+    end
+    local output, good = compile("gcc -std=c11", "unused", "#include <ccw/handler.h>\nCCW_HANDLER(f, ARG(f32, 1, x)) {\n" ..
+      "  ccw_verify(\"x\", x, ccw_dims(3));\n  return ccw_ok();\n}\n", "-Werror -c")
+    assert.is_false(good)
+    assert.matches("warn_unused_result", output, 1, true)
+    output = compile("gcc -std=c11", "large", "#include <ccw/handler.h>\nCCW_ENUM(e, s8, VALUE(big, 200));\n", "-c")
+    assert.matches("e_big: 200 does not fit in the dtype of the enum", output, 1, true)
+  end)
+
   it("takes every dtype and rank, packed and narrow ones included", function()
     local list, words = {}, {}
     local header <close> = assert(io.open(support.root .. "/core/include/ccw/xla_ffi.h"))

@@ -359,18 +359,18 @@ describe("results that follow from the operands", function()
       local s = ccw.signature(text)
       return message_of(s.results, s, operands)
     end
-    assert.equal("f: result 0 'y': f32[n,m]: dim 1 'm' is not determined by the operands",
+    assert.equal("f: result 0 'y': f32[n,m]: dim 1 'm' is not determined by the operands: give the results, or a signature with names",
       refused("f(f32[n]) -> (y: f32[n,m])", { "f32[1]" }))
-    assert.equal("f: result 0: f32[n]: dim 0 'n' is not determined by the operands",
+    assert.equal("f: result 0: f32[n]: dim 0 'n' is not determined by the operands: give the results, or a signature with names",
       refused("f(?, x?: f32[n]) -> (f32[n])", { "f32[1]" }))
     assert.equal([[
 f: 6 bad operands
-  result 0: ?: the type is not determined by the operands
-  result 1: s32|s64[]: the dtype is not determined by the operands
-  result 3: T[]: the dtype 'T' is not determined by the operands
-  result 4: any[]: the dtype is not determined by the operands
-  result 5: f32[*1|2]: the rank is not determined by the operands
-  result 6: f32[?]: dim 0 is not determined by the operands]],
+  result 0: ?: the type is not determined by the operands: give the results, or a signature with names
+  result 1: s32|s64[]: the dtype is not determined by the operands: give the results, or a signature with names
+  result 3: T[]: the dtype 'T' is not determined by the operands: give the results, or a signature with names
+  result 4: any[]: the dtype is not determined by the operands: give the results, or a signature with names
+  result 5: f32[*1|2]: the rank is not determined by the operands: give the results, or a signature with names
+  result 6: f32[?]: dim 0 is not determined by the operands: give the results, or a signature with names]],
       refused("f(?) -> (?, s32|s64[], f32[], T[], any[], f32[*1|2], f32[?])", { "f32[1]" }))
     assert.equal("f: arg 0: expected f32[n], got s32[1]", refused("f(f32[n]) -> (f32[n])", { "s32[1]" }))
     local _, err = ccw.try(results, "f(f32[n]) -> (f32[n,n,n])", { "f32[4194304]" })

@@ -371,7 +371,7 @@ static void say_open(matcher *m, const operand *o, int64_t open)
   else
     ccw_text_add(text, ": dim %lld", (long long)open);
   if (capture) ccw_text_add(text, " '%s'", capture->name);
-  ccw_text_add(text, " is not determined by the operands");
+  ccw_text_add(text, " is not determined by the operands: give the results, or a signature with names");
 }
 
 static ccw_status shape_of(const matcher *m, const ccw_signature_pattern *pattern, ccw_shape *out_shape)

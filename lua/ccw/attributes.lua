@@ -68,6 +68,12 @@ local function convert(value, path, wanted, who, fail, position)
   if type(value) == "string" and wanted.values and wanted.values[value] then
     return fit(wanted.values[value], wanted, refuse)
   end
+  if type(value) == "string" and wanted.values then
+    local names = {}
+    for name in pairs(wanted.values) do names[#names + 1] = name end
+    table.sort(names)
+    refuse(": expected %s or its number, got %s", table.concat(names, ", "), core.quote(value))
+  end
   if scalar_types[type(value)] then return value end
   local kind, open = core.kind(value)
   if kind == "attributes" or kind == "scalar" then return value end

@@ -5,9 +5,18 @@ local errors = require "ccw.errors"
 local M = {}
 
 --- binding: what a handler in Lua binds, in the order in which its function gets it.
--- ccw.bind makes one; each method gives a new one with a word more, or makes a handler of it. tostring gives the signature.
+-- ccw.bind makes one; each method gives a new one with a word more, and b:to(f) makes a handler of it. tostring gives the
+-- signature. Methods: b:arg(pattern, name), b:optional_arg, b:remaining_args(), b:ret(pattern, name), b:optional_ret,
+-- b:remaining_rets(), b:attr(kind, name), b:attrs(), b:ctx(what), b:to(f).
 local meta, methods = { __name = "ccw.binding" }, {}
-meta.__index = methods
+
+function meta.__index(_, name)
+  if methods[name] or type(name) ~= "string" then return methods[name] end
+  local names = {}
+  for known in pairs(methods) do names[#names + 1] = known end
+  local near = core.near(name, names)
+  error(("a binding has no method '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or ""), 2)
+end
 
 --- Kinds of attributes by one word; others are somebody's own, and want a decoder.
 local built_in = { string = true, pointer = true }
@@ -36,6 +45,7 @@ function meta:__tostring() return tostring(self.signature) end
 
 --- A new binding with a word more, which is read at once, so that a mistake shows where it is made.
 local function with(fail, binding, family, text, name, decoder)
+  if getmetatable(binding) ~= meta then fail(1, "a method is called with a colon, b:arg(...)") end
   local copy = { name = binding.name, texts = binding.texts, decoders_by_kind = binding.decoders_by_kind, decoders = {} }
   for _, list in ipairs { "operands", "results", "attributes", "order" } do
     copy[list] = table.move(binding[list], 1, #binding[list], 1, {})
@@ -123,7 +133,8 @@ end
 --- binding:to(f) -> handler. Binds a function, which gets the values in the order of the binding.
 -- Arguments are buffers to read, results buffers to write, in place: both live as long as the call. Attributes are numbers,
 -- booleans, strings; arrays are buffers, dictionaries tables, an enum is the name of its value. f succeeds with nothing, nil or
--- true; it fails with `return nil, err` or error(err), err being an error object or a text. The handler is a true XLA_FFI_Handler:
+-- true; it fails with `return nil, err` or error(err), err being an error object, whose code stays, or a text: INTERNAL where it is
+-- returned, UNKNOWN, with the way there, where it is raised. The handler is a true XLA_FFI_Handler:
 -- it may be registered, and called from any thread.
 function methods:to(f)
   errors.check(misuse_of_to, 1, f, "function")

@@ -125,6 +125,7 @@ end
 local function resolve(target, platform, fail)
   local kind = kind_of(target)
   if kind == "handler" then return target end
+  if errors.metatable_name(target) == "ccw.binding" then fail(1, "expected a handler, got a binding: give it its function, :to(f)") end
   if type(target) == "string" then return core.find(target, platform), target end
   if type(target) == "table" then return bundle(target, fail) end
   fail(1, "expected a handler, a table of handlers by stage or a registered name, got %s", kind or type(target))

@@ -12,6 +12,12 @@ local meta = core.error_metatable
 --- Whether a value is an error object.
 function M.is_error(value) return getmetatable(value) == meta end
 
+--- The name that the metatable of a table gives; nil for everything else.
+function M.metatable_name(value)
+  local metatable = type(value) == "table" and getmetatable(value)
+  return type(metatable) == "table" and rawget(metatable, "__name") or nil
+end
+
 --- Checks a table of options: each name must be in `types`, with a value of the type that stands there.
 function M.check_options(fail, position, options, types)
   M.check(fail, position, options, "table", true)

@@ -7,8 +7,17 @@ local M = {}
 --- pattern: what a buffer should look like, as ccw.match.buffer makes it.
 -- Immutable: each method gives a new one, in which a later word replaces an earlier one on the same subject. A dim is a size, a
 -- name, which captures it and means equal sizes when it comes again, or "?".
+-- Methods: p:with_dtype(dtype, ...), p:with_rank(rank, ...), p:with_dims(dim, ...), p:with_dim(place, dim), p:with_shape_of(buffer),
+-- p:like(buffer).
 local meta, methods = { __name = "ccw.pattern" }, {}
-meta.__index = methods
+
+function meta.__index(_, name)
+  if methods[name] or type(name) ~= "string" then return methods[name] end
+  local names = {}
+  for known in pairs(methods) do names[#names + 1] = known end
+  local near = core.near(name, names)
+  error(("a pattern has no method '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or ""), 2)
+end
 
 --- Captures remember where they come from: by the table that verify gave.
 local origins = setmetatable({}, { __mode = "k" })

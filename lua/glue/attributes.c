@@ -37,6 +37,29 @@ static bool to_enum_value(lua_State *L, int index, ccw_kind kind, ccw_scalar *ou
   return false;
 }
 
+/* What is wrong with a string that names no value of an enum. */
+static ccw_status no_enum_value(lua_State *L, int index, ccw_kind kind)
+{
+  size_t length;
+  const char *name = lua_tolstring(L, index, &length);
+  const ccw_enum_info *info = kind.detail;
+  ccw_text text = {0};
+  ccw_near near = ccw_near_to(name, length);
+  ccw_text_add(&text, "expected ");
+  for (int64_t i = 0; i < info->count; ++i) {
+    ccw_text_add(&text, "%s%s", i ? ", " : "", info->values[i].name);
+    ccw_near_offer(&near, info->values[i].name, strlen(info->values[i].name));
+  }
+  ccw_text_add(&text, " or its number, got ");
+  ccw_text_add_quoted(&text, name, length);
+  ccw_near_print(&near, &text);
+  ccw_status status = ccw_text_status(&text);
+  if (!status.code)
+    status = ccw_status_from_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, ccw_text_data(&text), text.length);
+  ccw_text_free(&text);
+  return status;
+}
+
 /* The number at an index as a kind wants it: plain numbers have no type of their own. */
 static ccw_status fit(lua_State *L, int index, ccw_kind kind, ccw_scalar *scalar)
 {
@@ -60,6 +83,8 @@ static bool add_simple(lua_State *L, ccw_attributes_builder *builder, const char
   } else if (to_scalar(L, index, &scalar)) {
     *out_status = fit(L, index, kind, &scalar);
     if (!out_status->code) *out_status = ccw_attributes_add_scalar(builder, name, name_length, scalar);
+  } else if (lua_type(L, index) == LUA_TSTRING && kind.form == CCW_FORM_ENUM) {
+    *out_status = no_enum_value(L, index, kind);
   } else if (lua_type(L, index) == LUA_TSTRING) {
     const char *bytes = lua_tolstring(L, index, &length);
     *out_status = ccw_attributes_add_string(builder, name, name_length, bytes, length);

@@ -50,6 +50,9 @@ CCW_INLINE ccw_status ccw_surely_(ccw_status failure)
   return failure;
 }
 
+/* The same status, which must be used: what a macro says with a conditional, compilers let pass unused. */
+CCW_MUST_USE CCW_INLINE ccw_status ccw_used_(ccw_status status) { return status; }
+
 /* ---- the function table --------------------------------------------------------------------------------------------- */
 
 /* Bytes of a runtime's table. Up to 0.1 it claimed 88 of them and had 184. */

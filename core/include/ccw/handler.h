@@ -173,7 +173,7 @@
 
 #define CCW_OF_KIND_(op, kind) CCW_OF_PARTS_(op, CCW_KIND_##kind)
 #define CCW_OF_PARTS_(...) CCW_OF_APPLIED_(__VA_ARGS__)
-#define CCW_OF_APPLIED_(op, form, of) op##form(of)
+#define CCW_OF_APPLIED_(op, form, ...) op##form(__VA_ARGS__)
 
 /* The C type. */
 #define CCW_C_TYPE_(kind) CCW_OF_KIND_(CCW_C_TYPE_OF_, kind)
@@ -234,9 +234,10 @@
 
 /* Attribute `name` of a dictionary as that kind, or INVALID_ARGUMENT. The name is a string literal:
  *   CCW_TRY_LET(int64_t, n, ccw_attr, d, "n", s64); */
-#define ccw_attr(dictionary, name, kind, out_x)                                                                    \
-  (CCW_LIKELY(CCW_TAKER_(kind)(ccw_find_((dictionary), (name), __builtin_strlen(name)), CCW_TARGET_(kind, out_x))) \
-          ? ccw_ok()                                                                                               \
+#define ccw_attr(dictionary, name, kind, out_x)                                                                       \
+  ccw_used_(                                                                                                          \
+      CCW_LIKELY(CCW_TAKER_(kind)(ccw_find_((dictionary), (name), __builtin_strlen(name)), CCW_TARGET_(kind, out_x))) \
+          ? ccw_ok()                                                                                                  \
           : ccw_surely_(ccw_bad_attribute_((dictionary), (name), ccw_kind_(CCW_KIND_DATA_(kind)))))
 
 /* Whether it is there and of that kind. */
@@ -244,10 +245,10 @@
   ccw_is_of_kind_(ccw_find_((dictionary), (name), __builtin_strlen(name)), ccw_kind_(CCW_KIND_DATA_(kind)))
 
 /* An attribute, as a decoder of a type of your own gets it, as that kind, or INVALID_ARGUMENT. */
-#define ccw_as(attribute, kind, out_x)                                 \
-  (CCW_LIKELY(CCW_TAKER_(kind)((attribute), CCW_TARGET_(kind, out_x))) \
-          ? ccw_ok()                                                   \
-          : ccw_surely_(ccw_bad_value_((attribute), ccw_kind_(CCW_KIND_DATA_(kind)))))
+#define ccw_as(attribute, kind, out_x)                                          \
+  ccw_used_(CCW_LIKELY(CCW_TAKER_(kind)((attribute), CCW_TARGET_(kind, out_x))) \
+                ? ccw_ok()                                                      \
+                : ccw_surely_(ccw_bad_value_((attribute), ccw_kind_(CCW_KIND_DATA_(kind)))))
 
 /* ---- enums, structs, types of the user's ---------------------------------------------------------------------------- */
 
@@ -383,7 +384,7 @@
 /* op_STREAM(of, x), with whatever else is handed on. */
 #define CCW_OF_CTX_(op, what, x) CCW_OF_CTX_PARTS_(op, x, CCW_CTX_##what)
 #define CCW_OF_CTX_PARTS_(...) CCW_OF_CTX_APPLIED_(__VA_ARGS__)
-#define CCW_OF_CTX_APPLIED_(op, x, form, of) op##form(of, x)
+#define CCW_OF_CTX_APPLIED_(op, x, form, ...) op##form(__VA_ARGS__, x)
 
 /* The C type; the data of the report; the version; and how the value is got, which leaves the block where it cannot be. */
 #define CCW_CTX_TYPE_OF_STREAM(T, x) T
@@ -585,48 +586,75 @@ enum { CCW_MAKES_STATE_ = 1 << 8 };
 #define CCW_STAGE_HANDLER(stage, ...) \
   CCW_HANDLER_(CCW_STAGE_##stage, CCW_NAME_(__VA_ARGS__), CCW_COUNT_(__VA_ARGS__), __VA_ARGS__)
 #define CCW_HANDLER_(...) CCW_HANDLER_OF_(__VA_ARGS__)
-#define CCW_HANDLER_OF_(stage_, name_, count_, ...)                                                               \
-  CCW_EXTERN CCW_EXPORT XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_);                                      \
-  CCW_TEXT_SYMBOL_(ccw_signature_##name_, ,                                                                       \
-      #name_ "(" CCW_EACH_(CCW_TEXT_OPERAND_, __VA_ARGS__) ") -> (" CCW_EACH_(                                    \
-          CCW_TEXT_RESULT_, __VA_ARGS__) ") {" CCW_EACH_(CCW_TEXT_ATTRIBUTE_, __VA_ARGS__) "}")                   \
-  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                      \
-      const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__));                                \
-  XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_)                                                             \
-  {                                                                                                               \
-    enum { CCW_FIRST_TALLY_(count_) CCW_EACH_(CCW_TALLY_, __VA_ARGS__) ccw_tallied_ };                            \
-    CCW_EACH_(CCW_RULE_, __VA_ARGS__)                                                                             \
-    static const char *const ccw_names_[] = {CCW_EACH_(CCW_ATTR_NAME_, __VA_ARGS__) NULL};                        \
-    static const ccw_parameter ccw_parameters_[] = {                                                              \
-        CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}}; \
-    static const ccw_binding ccw_binding_ = {#name_, name_, (XLA_FFI_ExecutionStage)stage_,                       \
-        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, (int)ccw_needs_1_)), ccw_traits_1_,               \
-        CCW_EACH_(CCW_STATE_OF_, __VA_ARGS__) NULL, sizeof ccw_parameters_ / sizeof *ccw_parameters_ - 1,         \
-        ccw_parameters_};                                                                                         \
-    do {                                                                                                          \
-      const ccw_bound_count_ ccw_args_ = {ccw_args_1_, ccw_optional_args_1_, ccw_open_args_1_};                   \
-      const ccw_bound_count_ ccw_rets_ = {ccw_rets_1_, ccw_optional_rets_1_, ccw_open_rets_1_};                   \
-      if (!ccw_head_fits_(ccw_frame_, stage_, ccw_args_, ccw_rets_, ccw_attrs_1_)) break;                         \
-      ccw_pair_ ccw_marks_ = {0, 0};                                                                              \
-      (void)ccw_marks_, (void)ccw_names_;                                                                         \
-      CCW_EACH_(CCW_VARIABLE_, __VA_ARGS__)                                                                       \
-      ccw_status ccw_status_;                                                                                     \
-      CCW_GUARD_                                                                                                  \
-      CCW_EACH_(CCW_TAKE_, __VA_ARGS__)                                                                           \
-      if (!CCW_LIKELY((ccw_marks_[0] | ccw_marks_[1]) >= 0)) {                                                    \
-        XLA_FFI_CallFrame *ccw_again_ = ccw_frame_;                                                               \
-        __asm__("" : "+r"(ccw_again_)); /* read anew: keeping every pointer for this would cost more */           \
-        CCW_EACH_(CCW_SOUND_, __VA_ARGS__)                                                                        \
-      }                                                                                                           \
-      ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__));                           \
-      CCW_GUARDED_(ccw_status_)                                                                                   \
-      CCW_EACH_(CCW_FINISH_, __VA_ARGS__)                                                                         \
-      return CCW_LIKELY(!ccw_status_.code) ? NULL : ccw_leave_(ccw_frame_, &ccw_binding_, ccw_status_);           \
-    } while (0);                                                                                                  \
-    CCW_REFUSE_(ccw_frame_, &ccw_binding_)                                                                        \
-  }                                                                                                               \
-  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                      \
+#define CCW_HANDLER_OF_(stage_, name_, count_, ...)                                                                \
+  CCW_EACH_(CCW_CHECK_, __VA_ARGS__)                                                                               \
+  CCW_EACH_(CCW_CHECK_OF_, __VA_ARGS__) CCW_EXTERN CCW_EXPORT XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_); \
+  CCW_TEXT_SYMBOL_(ccw_signature_##name_, ,                                                                        \
+      #name_ "(" CCW_EACH_(CCW_TEXT_OPERAND_, __VA_ARGS__) ") -> (" CCW_EACH_(                                     \
+          CCW_TEXT_RESULT_, __VA_ARGS__) ") {" CCW_EACH_(CCW_TEXT_ATTRIBUTE_, __VA_ARGS__) "}")                    \
+  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                       \
+      const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__));                                 \
+  XLA_FFI_Error *name_(XLA_FFI_CallFrame *ccw_frame_)                                                              \
+  {                                                                                                                \
+    enum { CCW_FIRST_TALLY_(count_) CCW_EACH_(CCW_TALLY_, __VA_ARGS__) ccw_tallied_ };                             \
+    CCW_EACH_(CCW_RULE_, __VA_ARGS__)                                                                              \
+    static const char *const ccw_names_[] = {CCW_EACH_(CCW_ATTR_NAME_, __VA_ARGS__) NULL};                         \
+    static const ccw_parameter ccw_parameters_[] = {                                                               \
+        CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}};  \
+    static const ccw_binding ccw_binding_ = {#name_, name_, (XLA_FFI_ExecutionStage)stage_,                        \
+        CCW_MINOR_((int)ccw_needs_1_ | CCW_STAGE_NEEDS_(stage_, (int)ccw_needs_1_)), ccw_traits_1_,                \
+        CCW_EACH_(CCW_STATE_OF_, __VA_ARGS__) NULL, sizeof ccw_parameters_ / sizeof *ccw_parameters_ - 1,          \
+        ccw_parameters_};                                                                                          \
+    do {                                                                                                           \
+      const ccw_bound_count_ ccw_args_ = {ccw_args_1_, ccw_optional_args_1_, ccw_open_args_1_};                    \
+      const ccw_bound_count_ ccw_rets_ = {ccw_rets_1_, ccw_optional_rets_1_, ccw_open_rets_1_};                    \
+      if (!ccw_head_fits_(ccw_frame_, stage_, ccw_args_, ccw_rets_, ccw_attrs_1_)) break;                          \
+      ccw_pair_ ccw_marks_ = {0, 0};                                                                               \
+      (void)ccw_marks_, (void)ccw_names_;                                                                          \
+      CCW_EACH_(CCW_VARIABLE_, __VA_ARGS__)                                                                        \
+      ccw_status ccw_status_;                                                                                      \
+      CCW_GUARD_                                                                                                   \
+      CCW_EACH_(CCW_TAKE_, __VA_ARGS__)                                                                            \
+      if (!CCW_LIKELY((ccw_marks_[0] | ccw_marks_[1]) >= 0)) {                                                     \
+        XLA_FFI_CallFrame *ccw_again_ = ccw_frame_;                                                                \
+        __asm__("" : "+r"(ccw_again_)); /* read anew: keeping every pointer for this would cost more */            \
+        CCW_EACH_(CCW_SOUND_, __VA_ARGS__)                                                                         \
+      }                                                                                                            \
+      ccw_status_ = ccw_body_of_##name_(ccw_frame_ CCW_EACH_(CCW_VALUE_, __VA_ARGS__));                            \
+      CCW_GUARDED_(ccw_status_)                                                                                    \
+      CCW_EACH_(CCW_FINISH_, __VA_ARGS__)                                                                          \
+      return CCW_LIKELY(!ccw_status_.code) ? NULL : ccw_leave_(ccw_frame_, &ccw_binding_, ccw_status_);            \
+    } while (0);                                                                                                   \
+    CCW_REFUSE_(ccw_frame_, &ccw_binding_)                                                                         \
+  }                                                                                                                \
+  CCW_INLINE ccw_status ccw_body_of_##name_(                                                                       \
       __attribute__((unused)) const XLA_FFI_CallFrame *ccw_frame_ CCW_EACH_(CCW_PARAMETER_, __VA_ARGS__))
+
+/* A misspelt word, kind or context: what is known expands to several parts, and the rest stays one. */
+#define CCW_IS_KNOWN_(...) CCW_EIGHTH_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 0, 0)
+#define CCW_EIGHTH_(a, b, c, d, e, f, g, h, ...) h
+#define CCW_CHECK_(h, i, before, word)         \
+  CCW_ASSERT_(CCW_IS_KNOWN_(CCW_PARTS_##word), \
+      #word ": this is no word of a binding; the words stand at the head of ccw/handler.h");
+#define CCW_CHECK_KIND_(kind)                                                                  \
+  CCW_ASSERT_(CCW_IS_KNOWN_(CCW_KIND_##kind),                                                  \
+      #kind ": this is no kind of an attribute; there are pred s8 s16 s32 s64 u8 u16 u32 u64 " \
+            "f32 f64 c64 c128 string dictionary array(dtype) enum(T) struct(T) pointer(T) type(T)");
+#define CCW_CHECK_OF_(h, i, before, word) CCW_CALL_WORD_(CCW_CHECK_OF_, i, before, word)
+#define CCW_CHECK_OF_ARG(i, b, dtype, rank, name)
+#define CCW_CHECK_OF_OPTIONAL_ARG(i, b, dtype, rank, name)
+#define CCW_CHECK_OF_REMAINING_ARGS(i, b, name)
+#define CCW_CHECK_OF_ARG_AS(i, b, T, name)
+#define CCW_CHECK_OF_RET(i, b, dtype, rank, name)
+#define CCW_CHECK_OF_OPTIONAL_RET(i, b, dtype, rank, name)
+#define CCW_CHECK_OF_REMAINING_RETS(i, b, name)
+#define CCW_CHECK_OF_RET_AS(i, b, T, name)
+#define CCW_CHECK_OF_ATTR(i, b, kind, name, text) CCW_CHECK_KIND_(kind)
+#define CCW_CHECK_OF_ATTRS(i, b, kind, name) CCW_CHECK_KIND_(kind)
+#define CCW_CHECK_OF_CTX(i, b, what, name) \
+  CCW_ASSERT_(CCW_IS_KNOWN_(CCW_CTX_##what), #what ": this is no context; they stand at the head of ccw/handler.h");
+#define CCW_CHECK_OF_NEW_STATE(i, b, T, name)
+#define CCW_CHECK_OF_TRAIT(i, b, name)
 
 /* Each of the following says one thing of each word. */
 

@@ -507,7 +507,7 @@ CCW_INLINE ccw_dim ccw_dim_(T size, const char *name)
 /* Success where the argument or result matches, else INVALID_ARGUMENT with its name, what was expected and what came. The
  * pattern is evaluated a second time for the message. */
 #define ccw_verify(name, x, pattern) \
-  (CCW_LIKELY(ccw_matches_((x).buffer, (pattern))) ? ccw_ok() : ccw_mismatch_((name), (x).buffer, (pattern)))
+  ccw_used_(CCW_LIKELY(ccw_matches_((x).buffer, (pattern))) ? ccw_ok() : ccw_mismatch_((name), (x).buffer, (pattern)))
 
 /* The same, and *out_x becomes the argument as one of that dtype. Where x is of any type the pattern must give this dtype and
  * one rank itself (INTERNAL otherwise: copied ones do not count); where x has its type already only the rest is checked:

@@ -718,8 +718,7 @@ CCW_COLD bool ccw_answer_metadata_(const XLA_FFI_CallFrame *frame, const ccw_bin
     return true;
   }
   if (binding->state && binding->state->type_id == 0) {
-    *out_status =
-        ccw_failed_precondition("%s: the type of its state is to be registered before the handler is", binding->name);
+    *out_status = ccw_failed_precondition("the type of its state is to be registered before the handler is");
     return true;
   }
   metadata->api_version.major_version = 0;
