@@ -201,7 +201,8 @@ describe("CC-7 operands and results", function()
     end), { x }, "f32[3]")
     for i = 1, 4 do
       refuses("the call that it belonged to is over; keep its copy()", function() return #kept[i] end)
-      refuses("the call that it belonged to is over", ccw.call, plain.increment, { kept[i] }, "f32[3]")
+      refuses(i <= 2 and "this buffer is closed" or "the call that it belonged to is over", ccw.call, plain.increment,
+        { kept[i] }, "f32[3]")
     end
     assert.equal("f32[3] {1, 2, 3}", tostring(kept[5]))
     assert.matches("a prepared call cannot keep arg 0 'x'",

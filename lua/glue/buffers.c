@@ -9,6 +9,9 @@ enum { OWNER = 1 };
 
 ccw_buffer *check_buffer(lua_State *L, int index)
 {
+  void **box = check_kind(L, index, CCW_BUFFER);
+  if (!box[0] && box[1])
+    luaL_error(L, "a handler's operand or result: the call that it belonged to is over; keep its copy()");
   ccw_buffer *buffer = check_box(L, index, CCW_BUFFER);
   ccw_loan loan = ccw_buffer_loan(buffer);
   if (loan.is_elsewhere) luaL_error(L, "%s: it belongs to a call on another thread; keep its copy()", loan.label);

@@ -23,6 +23,12 @@ typedef struct closure {
   binds places[];
 } closure;
 
+/* A buffer over memory of the frame, and the box that Lua has it in. */
+typedef struct lent {
+  ccw_buffer *buffer;
+  void **box;
+} lent;
+
 /* A call under way. Its buffers are the frame's memory, lent, and end with it. */
 typedef struct invocation {
   const closure *closure;
@@ -32,7 +38,7 @@ typedef struct invocation {
   lua_State *thread; /* of Lua's, in which it runs */
   const char *name;  /* what messages call the call */
   ccw_status status; /* what it comes to */
-  ccw_buffer **lent;
+  struct lent *lent;
   int lent_count, lent_room;
 } invocation;
 
@@ -48,6 +54,9 @@ enum { MOST_DEPTH = 50, MOST_NESTED = 64 };
 
 /* ---- values of the frame ------------------------------------------------------------------------------------------- */
 
+/* In the thread of a call: the functions' table, a list of the boxes of lent buffers, which keeps them, and the function. */
+enum { FUNCTIONS = 1, BOXES, FUNCTION };
+
 /* Pushes a buffer over memory of the frame. */
 static void push_lent(lua_State *L, const ccw_shape *shape, void *memory, const char *label, bool read_only)
 {
@@ -55,21 +64,46 @@ static void push_lent(lua_State *L, const ccw_shape *shape, void *memory, const 
   void **box = new_box(L, CCW_BUFFER);
   if (call->lent_count == call->lent_room) {
     int room = call->lent_room * 2 + 8;
-    ccw_buffer **lent = realloc(call->lent, (size_t)room * sizeof *lent);
-    if (!lent) luaL_error(L, "not enough memory");
-    call->lent = lent;
+    lent *more = realloc(call->lent, (size_t)room * sizeof *more);
+    if (!more) luaL_error(L, "not enough memory");
+    call->lent = more;
     call->lent_room = room;
   }
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, BOXES, call->lent_count + 1);
   ccw_buffer *buffer;
   ccw_status status = ccw_buffer_lend(shape, memory, label, read_only, &buffer);
   if (status.code) raise_status(L, status, NULL, NULL);
-  *box = buffer;
-  call->lent[call->lent_count++] = ccw_buffer_retain(buffer);
+  *box = ccw_buffer_retain(buffer);
+  call->lent[call->lent_count++] = (lent){buffer, box};
 }
 
+/* Ends the loans. The boxes are still there: nothing of Lua's ran since the list of them was on the stack. */
+static void end_loans(invocation *call)
+{
+  for (int i = 0; i < call->lent_count; ++i) {
+    lent *l = &call->lent[i];
+    ccw_buffer_recall(l->buffer); /* views of it may live on */
+    if (*l->box) ccw_buffer_release(l->buffer);
+    l->box[0] = NULL;
+    l->box[1] = l->box; /* tells check_buffer why */
+    ccw_buffer_release(l->buffer);
+  }
+  free(call->lent);
+}
+
+/* "arg 1 'w'". Not by snprintf, which takes longer than all the rest. */
 static void say_place(char *label, size_t size, const char *noun, int64_t place, const char *name)
 {
-  snprintf(label, size, *name ? "%s %lld '%s'" : "%s %lld", noun, (long long)place, name);
+  char digits[24], *digit = digits + sizeof digits;
+  *--digit = '\0';
+  do *--digit = (char)('0' + place % 10);
+  while ((place /= 10) > 0);
+  const char *const parts[] = {noun, " ", digit, *name ? " '" : "", name, *name ? "'" : ""};
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+    for (const char *c = parts[i]; *c && length + 1 < size; ++c) label[length++] = *c;
+  label[length] = '\0';
 }
 
 static void push_operand(lua_State *L, const XLA_FFI_Buffer *buffer, const char *noun, int64_t place, const char *name)
@@ -226,11 +260,11 @@ static void push_optional(
     lua_pushnil(L);
 }
 
-/* The attribute of that name; where there is a decoder for it, what that makes of it. The functions' table is at index 1. */
+/* The attribute of that name; where there is a decoder for it, what that makes of it. */
 static void push_named(lua_State *L, const ccw_parameter *parameter, int number)
 {
   ccw_dictionary all = {&current->frame->attrs};
-  bool decodes = lua_rawgeti(L, 1, number) == LUA_TFUNCTION;
+  bool decodes = lua_rawgeti(L, FUNCTIONS, number) == LUA_TFUNCTION;
   if (!decodes) lua_pop(L, 1);
   ccw_attribute attribute = ccw_find_(all, parameter->name, strlen(parameter->name));
   push_attribute(L, attribute, parameter->kind, parameter->name, 0);
@@ -343,10 +377,11 @@ static int run(lua_State *L)
   lua_settop(L, 0);
   luaL_checkstack(L, c->count + LUA_MINSTACK, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->functions);
-  lua_rawgeti(L, 1, 0);
+  lua_createtable(L, c->count, 0);
+  lua_rawgeti(L, FUNCTIONS, 0);
   for (int i = 1; i <= c->count; ++i) push_parameter(L, i);
   lua_call(L, c->count, LUA_MULTRET);
-  current->status = outcome(L, 2);
+  current->status = outcome(L, FUNCTION);
   return 0;
 }
 
@@ -397,11 +432,7 @@ static ccw_status call_lua(void *context, XLA_FFI_CallFrame *frame)
     current = &call;
     run_in(thread, &call);
     current = call.outer;
-    for (int i = 0; i < call.lent_count; ++i) {
-      ccw_buffer_recall(call.lent[i]);
-      ccw_buffer_release(call.lent[i]);
-    }
-    free(call.lent);
+    end_loans(&call);
     owner_return_thread(c->owner, thread);
   } else {
     call.status = ccw_resource_exhausted("not enough memory");
