@@ -126,6 +126,10 @@ typedef struct owner owner;
 /* The owner of this state. Borrowed. Raises where the state is being closed. */
 owner *owner_of(lua_State *L);
 
+/* The same by the userdata that push_owner pushes, for those who keep it as an upvalue. */
+void push_owner(lua_State *L);
+owner *owner_in(lua_State *L, int index);
+
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
 

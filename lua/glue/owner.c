@@ -34,12 +34,20 @@ void owner_release(owner *o)
   free(o);
 }
 
+void push_owner(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &owner_key); }
+
+owner *owner_in(lua_State *L, int index)
+{
+  owner *o = *(owner **)lua_touserdata(L, index);
+  if (!o) luaL_error(L, "this Lua state is being closed"); /* a finalizer that runs after ours */
+  return o;
+}
+
 owner *owner_of(lua_State *L)
 {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &owner_key);
-  owner *o = *(owner **)lua_touserdata(L, -1);
+  push_owner(L);
+  owner *o = owner_in(L, -1);
   lua_pop(L, 1);
-  if (!o) luaL_error(L, "this Lua state is being closed"); /* a finalizer that runs after ours */
   return o;
 }
 
