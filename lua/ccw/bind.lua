@@ -169,9 +169,10 @@ end
 
 --- ccw.bind([signature [, kinds]]) -> binding.
 -- Declares a handler: ccw.bind "add(x: f32[n], y: f32[n]) -> (z: f32[n])":to(function(x, y, z) ... end), or word by word,
--- ccw.bind():arg "f32":ret "f32":attr("f32", "s"):to(function(x, y, s) ... end). ?signature explains the text. A name alone, "add",
--- begins a chain. `kinds` explains kinds of attributes by name: a text, {mode = "s32 = add(0)|mul(1)"}, or a function that decodes a
--- value, {percent = function(value) ... end}: the handler's function gets what it gives; nil and a text refuse the call.
+-- ccw.bind():arg "f32":ret "f32":attr("f32", "s"):to(function(x, y, s) ... end). ?ccw.signature explains the text, ?binding the words.
+-- A name alone, "add", begins a chain. `kinds` explains kinds of attributes by name: a text, {mode = "s32 = add(0)|mul(1)"}, or a
+-- function that decodes a value, {percent = function(value) ... end}: the handler's function gets what it gives; nil and a text
+-- refuse the call.
 function M.bind(signature, kinds)
   local misuse = errors.misuse_of "bind"
   errors.check(misuse, 1, signature, "string", true)

@@ -4,6 +4,10 @@ local errors = require "ccw.errors"
 
 local M = {}
 
+--- ccw.match -> table. Checks buffers against patterns, see ?pattern.
+-- ccw.match.buffer([dtype [, rank]]) begins a pattern; ccw.match.verify(name, buffer, pattern [, captures]) checks and captures;
+-- ccw.match.match, with the same arguments, gives the buffer too. ?ccw.match.verify tells more.
+
 --- pattern: what a buffer should look like, as ccw.match.buffer makes it.
 -- Immutable: each method gives a new one, in which a later word replaces an earlier one on the same subject. A dim is a size, a
 -- name, which captures it and means equal sizes when it comes again, or "?".
