@@ -93,6 +93,26 @@ describe("CC-2 a binding in C", function()
     assert.matches("e_big: 200 does not fit in the dtype of the enum", output, 1, true)
   end)
 
+  it("CC-23: tells the numbers of an enum, whatever expression they are", function()
+    local enums = [[
+#include <ccw/handler.h>
+enum { OTHER = 42 };
+CCW_ENUM(mode, s32, VALUE(octal, 010), VALUE(most, INT32_MAX), VALUE(least, INT32_MIN), VALUE(shift, 1 << 4), VALUE(other, OTHER));
+CCW_OPEN_ENUM(big, s64, VALUE(one, 1), VALUE(minus, -7));
+CCW_HANDLER(tell, ATTR(enum(mode), m), ATTR(enum(big), b)) { return ccw_aborted("%d %d", (int)m, (int)b); }
+]]
+    for compiler in pairs(compilers) do
+      local path = support.temporary() .. "/enums_" .. compiler:gsub("%W", "") .. ".so"
+      local output, good = compile(compiler, "enums", enums, warnings .. " -O2 -shared -fPIC", path)
+      assert.is_true(good, output)
+      local tell = ccw.load(path).tell
+      assert.equal("tell() {m: s32 = octal(8)|most(2147483647)|least(-2147483648)|shift(16)|other(42), b: s64 = one(1)|minus(-7)|...}",
+        tostring(tell.signature))
+      local _, err = ccw.try(ccw.call, tell, {}, "()", { m = "octal", b = "minus" })
+      assert.equal("tell: execute: 8 -7", err.message)
+    end
+  end)
+
   it("takes every dtype and rank, packed and narrow ones included", function()
     local list, words = {}, {}
     local header <close> = assert(io.open(support.root .. "/core/include/ccw/xla_ffi.h"))

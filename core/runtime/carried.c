@@ -23,6 +23,7 @@ typedef struct source {
   ccw_carried_finder *find;
   void *context;
   ccw_status failure; /* of a kind; owned */
+  ccw_text kind;      /* the last one, with its numbers */
 } source;
 
 static ccw_status find_text(const source *from, const char *prefix, const char *name, const char **out_text)
@@ -35,23 +36,44 @@ static ccw_status find_text(const source *from, const char *prefix, const char *
   return status;
 }
 
+/* Puts the numbers of an enum, "   0,  10,", where a '#' stands for each in its text. */
+static ccw_status fill_in(ccw_text *text, const char *name, const char *form, const char *numbers)
+{
+  ccw_text_free(text);
+  for (; *form; ++form) {
+    const char *comma = *form == '#' && numbers ? strchr(numbers, ',') : NULL;
+    if (*form == '#' && !comma)
+      return ccw_invalid("ccw_values_%s: fewer numbers than ccw_kind_%s has values", name, name);
+    if (comma)
+      ccw_text_add_bytes(text, numbers, (size_t)(comma - numbers));
+    else
+      ccw_text_add_bytes(text, form, 1);
+    if (comma) numbers = comma + 1;
+  }
+  return ccw_text_status(text);
+}
+
 static const char *find_kind(void *context, const char *name)
 {
   source *from = context;
-  const char *text = NULL;
+  const char *text = NULL, *numbers = NULL;
   if (!from->failure.code) from->failure = find_text(from, "ccw_kind_", name, &text);
-  return from->failure.code ? NULL : text;
+  if (from->failure.code || !text || !strchr(text, '#')) return from->failure.code ? NULL : text;
+  from->failure = find_text(from, "ccw_values_", name, &numbers);
+  if (!from->failure.code) from->failure = fill_in(&from->kind, name, text, numbers);
+  return from->failure.code ? NULL : ccw_text_data(&from->kind);
 }
 
 ccw_status ccw_carried_read(ccw_carried_finder *find, void *context, const char *name, ccw_signature **out_signature)
 {
-  source from = {find, context, ccw_ok()};
+  source from = {find, context, ccw_ok(), {0}};
   const char *text = NULL;
   CCW_TRY(find_text(&from, "ccw_signature_", name, &text));
   *out_signature = NULL;
   if (!text) return ccw_ok();
   ccw_signature *signature = NULL;
   ccw_status status = ccw_signature_parse(text, strlen(text), find_kind, &from, &signature);
+  ccw_text_free(&from.kind);
   if (from.failure.code) {
     ccw_status_free(status);
     if (!status.code) ccw_signature_release(signature);

@@ -1,5 +1,6 @@
 /* carried.h: signatures that a library carries as data. handler.h puts ccw_signature_NAME beside each handler, and ccw_kind_T
- * beside each enum and struct that they name; both are read here, and neither is trusted. */
+ * beside each enum and struct that they name, with ccw_values_T for the numbers of an enum; all are read here, and none is
+ * trusted. */
 #ifndef CCW_RUNTIME_CARRIED_H
 #define CCW_RUNTIME_CARRIED_H
 

@@ -254,7 +254,7 @@
 
 /* An integer attribute with known values: CCW_ENUM(mode, s32, VALUE(nearest, 0), VALUE(linear, 1)) declares the type mode, of that
  * dtype, and mode_nearest, mode_linear; another value is refused. With CCW_OPEN_ENUM any value is taken. Up to 32 values, each
- * a decimal or hexadecimal number, as its text goes into the signature. */
+ * a constant expression. */
 #define CCW_ENUM(T, dtype, ...) CCW_ENUM_(T, dtype, false, "", T, __VA_ARGS__)
 #define CCW_OPEN_ENUM(T, dtype, ...) CCW_ENUM_(T, dtype, true, "...", T, __VA_ARGS__)
 #define CCW_ENUM_(T, dtype, is_open, tail, ...)                                                          \
@@ -265,6 +265,8 @@
   __attribute__((unused)) static const ccw_enum_info ccw_own_info_##T##_ = {                             \
       #T, is_open, sizeof ccw_own_values_##T##_ / sizeof *ccw_own_values_##T##_, ccw_own_values_##T##_}; \
   CCW_TEXT_SYMBOL_(ccw_kind_##T, CCW_WEAK, #dtype " = " CCW_EACH_(CCW_ENUM_TEXT_, __VA_ARGS__) tail)     \
+  CCW_EXTERN CCW_EXPORT CCW_WEAK const char ccw_values_##T[];                                            \
+  const char ccw_values_##T[] = {CCW_EACH_(CCW_ENUM_NUMBER_, __VA_ARGS__) '\0'};                         \
   CCW_INLINE bool ccw_own_take_##T##_(ccw_attribute ccw_attribute_, T *ccw_out_)                         \
   {                                                                                                      \
     return ccw_take_scalar_##dtype##_(ccw_attribute_, ccw_out_) &&                                       \
@@ -282,7 +284,20 @@
 #define CCW_ENUM_TEST_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_TEST_OF_, T, i, value)
 #define CCW_ENUM_TEST_OF_VALUE(T, i, name, number) || *ccw_out_ == (T)(number)
 #define CCW_ENUM_TEXT_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_TEXT_OF_, T, i, value)
-#define CCW_ENUM_TEXT_OF_VALUE(T, i, name, number) #name "(" #number ")|"
+#define CCW_ENUM_TEXT_OF_VALUE(T, i, name, number) #name "(#)|"
+/* The numbers, each in 20 characters and a comma: what '#' stands for, in this order. */
+#define CCW_ENUM_NUMBER_(T, i, before, value) CCW_CALL_WORD_(CCW_ENUM_NUMBER_OF_, T, i, value)
+#define CCW_ENUM_NUMBER_OF_VALUE(T, i, name, number)                                                                  \
+  (int64_t)(number) < 0 ? '-' : ' ', CCW_DIGIT_(number, 1000000000000000000), CCW_DIGIT_(number, 100000000000000000), \
+      CCW_DIGIT_(number, 10000000000000000), CCW_DIGIT_(number, 1000000000000000),                                    \
+      CCW_DIGIT_(number, 100000000000000), CCW_DIGIT_(number, 10000000000000), CCW_DIGIT_(number, 1000000000000),     \
+      CCW_DIGIT_(number, 100000000000), CCW_DIGIT_(number, 10000000000), CCW_DIGIT_(number, 1000000000),              \
+      CCW_DIGIT_(number, 100000000), CCW_DIGIT_(number, 10000000), CCW_DIGIT_(number, 1000000),                       \
+      CCW_DIGIT_(number, 100000), CCW_DIGIT_(number, 10000), CCW_DIGIT_(number, 1000), CCW_DIGIT_(number, 100),       \
+      CCW_DIGIT_(number, 10), (char)('0' + CCW_MAGNITUDE_(number) % 10), ',',
+#define CCW_MAGNITUDE_(number) ((int64_t)(number) < 0 ? 0 - (uint64_t)(int64_t)(number) : (uint64_t)(number))
+#define CCW_DIGIT_(number, power) \
+  (char)(CCW_MAGNITUDE_(number) / UINT64_C(power) > 0 ? '0' + CCW_MAGNITUDE_(number) / UINT64_C(power) % 10 : ' ')
 
 /* Text that stands in the library under a name of its own, to be read without running anything. */
 #define CCW_TEXT_SYMBOL_(name, binds, text)      \

@@ -369,8 +369,9 @@ CCW_COLD ccw_status ccw_mismatch_(const char *name, const XLA_FFI_Buffer *buffer
 {
   if (pattern.mistake) return ccw_internal("%s: the pattern is no good: %s", name, pattern.mistake);
   char text[1024];
-  ccw_report report = {text, sizeof text, 0, 0, XLA_FFI_Error_Code_OK};
+  ccw_report report = {text, sizeof text - 256, 0, 0, XLA_FFI_Error_Code_OK}; /* what came has room in any case */
   ccw_say_pattern_(&report, &pattern);
+  report.room = sizeof text;
   ccw_report_add_(&report, ", got ");
   ccw_say_buffer_(&report, buffer);
   return ccw_invalid("%s: expected %s", name, text);
