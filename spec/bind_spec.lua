@@ -364,6 +364,23 @@ describe("a handler in Lua", function()
     assert.matches("arg 0 'x': it belongs to a call on another thread; keep its copy()", message(f, { ccw.f32 { 1 } }, "()"), 1, true)
   end)
 
+  it("may end the process from another thread", function()
+    local path = support.write("exit.lua", ([[
+      local plain = ccw.load "%s"
+      local h = ccw.bind "h(x: f32[n])":to(function(_) os.exit(3, true) end)
+      ccw.call(plain.relay, { ccw.f32 { 1 } }, "()", { handler = h.address, threads = 3, times = 1 })
+      print "still here"
+    ]]):format(support.library "plain"))
+    assert.equal("3\n", (support.sh(("'%s' '%s'; echo $?"):format(support.program, path))))
+  end)
+
+  it("is not buried under attributes", function()
+    local nested = ccw.attrs { x = 1 }
+    for _ = 1, 24 do nested = ccw.attrs { a = nested, b = nested } end
+    local f = ccw.bind "f() {...}":to(function(_) end)
+    assert.matches("f: execute: more than 1048576 attributes", message(f, {}, "()", nested), 1, true)
+  end)
+
   it("refuses operands that are none, remaining ones too", function()
     local taking = ccw.bind "taking(x: f32[n], ...)":to(function(_, rest) return nil, tostring(rest[1][1]) end)
     for flaw, text in pairs { [1] = "NULL", [2] = "one without dims", [3] = "one without data", [4] = "one of a rank that is none",

@@ -40,6 +40,7 @@ typedef struct invocation {
   ccw_status status; /* what it comes to */
   struct lent *lent;
   int lent_count, lent_room;
+  int64_t entries; /* of dictionaries, so far: one that holds others many times over grows beyond all measure */
 } invocation;
 
 static _Thread_local invocation *current;
@@ -50,7 +51,7 @@ lua_State *running_in_lua(void)
   return current && ccw_call_running(&doing) == current->name ? current->thread : NULL;
 }
 
-enum { MOST_DEPTH = 50, MOST_NESTED = 64 };
+enum { MOST_DEPTH = 50, MOST_NESTED = 64, MOST_ENTRIES = 1 << 20 };
 
 /* ---- values of the frame ------------------------------------------------------------------------------------------- */
 
@@ -157,6 +158,8 @@ static void push_dictionary(lua_State *L, const XLA_FFI_Attrs *attrs, ccw_kind k
 {
   if (!ccw_is_readable_(attrs)) luaL_error(L, "a dictionary that cannot be read");
   if (depth == MOST_NESTED) luaL_error(L, "more than %d dictionaries in each other", MOST_NESTED);
+  current->entries += attrs->size;
+  if (current->entries > MOST_ENTRIES) luaL_error(L, "more than %d attributes", MOST_ENTRIES);
   luaL_checkstack(L, 4, NULL);
   lua_createtable(L, 0, (int)attrs->size);
   for (int64_t i = 0; i < attrs->size; ++i) {

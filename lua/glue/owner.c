@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct owner {
   _Atomic int count;
@@ -95,6 +96,9 @@ void owner_take_back(owner *o, int depth)
   if (depth == 0) return;
   take(o);
   o->depth = depth;
+  if (o->main) return;
+  owner_give_up(o); /* os.exit in a handler on another thread has closed the state: nothing is left to go back to */
+  for (;;) pause();
 }
 
 bool owner_enter(owner *o)
