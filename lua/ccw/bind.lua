@@ -10,13 +10,7 @@ local M = {}
 -- b:remaining_rets(), b:attr(kind, name), b:attrs(), b:ctx(what), b:to(f).
 local meta, methods = { __name = "ccw.binding" }, {}
 
-function meta.__index(_, name)
-  if methods[name] or type(name) ~= "string" then return methods[name] end
-  local names = {}
-  for known in pairs(methods) do names[#names + 1] = known end
-  local near = core.near(name, names)
-  error(("a binding has no method '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or ""), 2)
-end
+meta.__index = errors.index_of("binding", methods)
 
 --- Kinds of attributes by one word; others are somebody's own, and want a decoder.
 local built_in = { string = true, pointer = true }

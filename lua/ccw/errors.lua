@@ -18,6 +18,17 @@ function M.metatable_name(value)
   return type(metatable) == "table" and rawget(metatable, "__name") or nil
 end
 
+--- An __index for values with methods, which says what was perhaps meant by another name.
+function M.index_of(what, methods)
+  return function(_, name)
+    if methods[name] or type(name) ~= "string" then return methods[name] end
+    local names = {}
+    for known in pairs(methods) do names[#names + 1] = known end
+    local near = core.near(name, names)
+    error(("a %s has no method '%s'%s"):format(what, name, near[1] and "; near: " .. table.concat(near, ", ") or ""), 2)
+  end
+end
+
 --- Checks a table of options: each name must be in `types`, with a value of the type that stands there.
 function M.check_options(fail, position, options, types)
   M.check(fail, position, options, "table", true)

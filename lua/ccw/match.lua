@@ -15,13 +15,7 @@ local M = {}
 -- p:like(buffer).
 local meta, methods = { __name = "ccw.pattern" }, {}
 
-function meta.__index(_, name)
-  if methods[name] or type(name) ~= "string" then return methods[name] end
-  local names = {}
-  for known in pairs(methods) do names[#names + 1] = known end
-  local near = core.near(name, names)
-  error(("a pattern has no method '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or ""), 2)
-end
+meta.__index = errors.index_of("pattern", methods)
 
 --- Captures remember where they come from: by the table that verify gave.
 local origins = setmetatable({}, { __mode = "k" })
