@@ -368,7 +368,7 @@ describe("a handler in Lua", function()
     local path = support.write("exit.lua", ([[
       local plain = ccw.load "%s"
       local h = ccw.bind "h(x: f32[n])":to(function(_) os.exit(3, true) end)
-      ccw.call(plain.relay, { ccw.f32 { 1 } }, "()", { handler = h.address, threads = 3, times = 1 })
+      ccw.call(plain.relay, { ccw.f32 { 1 } }, "()", { handler = h.address, threads = 1, times = 1 })
       print "still here"
     ]]):format(support.library "plain"))
     assert.equal("3\n", (support.sh(("'%s' '%s'; echo $?"):format(support.program, path))))

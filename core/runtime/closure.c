@@ -11,6 +11,7 @@
 
 /* A function with a binding that was declared at run time, and the code that makes a handler of it. */
 typedef struct closure {
+  ccw_count count;
   size_t size;
   ffi_closure *memory; /* owned; where the code is written */
   ffi_cif interface;
@@ -145,25 +146,30 @@ static XLA_FFI_Error *run(closure *c, XLA_FFI_CallFrame *frame)
   return status.code ? ccw_leave_(frame, &c->binding, status) : NULL;
 }
 
-static void enter(ffi_cif *interface, void *result, void **arguments, void *context)
-{
-  (void)interface;
-  XLA_FFI_CallFrame *frame;
-  memcpy(&frame, arguments[0], sizeof frame);
-  XLA_FFI_Error *error = run(context, frame);
-  memcpy(result, &error, sizeof error);
-}
-
-/* ---- making one ---------------------------------------------------------------------------------------------------- */
-
-static void closure_free(void *context)
+/* The handler holds it, and each call that is under way: a handler may be released by the call that it runs in. */
+static void closure_release(void *context)
 {
   closure *c = context;
+  if (!ccw_count_down(&c->count)) return;
   if (c->memory) ffi_closure_free(c->memory);
   if (c->release) c->release(c->context);
   ccw_signature_release(c->signature);
   ccw_release(c, c->size);
 }
+
+static void enter(ffi_cif *interface, void *result, void **arguments, void *context)
+{
+  (void)interface;
+  XLA_FFI_CallFrame *frame;
+  memcpy(&frame, arguments[0], sizeof frame);
+  closure *c = context;
+  ccw_count_up(&c->count);
+  XLA_FFI_Error *error = run(c, frame);
+  memcpy(result, &error, sizeof error);
+  closure_release(c);
+}
+
+/* ---- making one ---------------------------------------------------------------------------------------------------- */
 
 static ccw_status closure_make(
     const char *name, ccw_signature *signature, ccw_function *function, closure **out_closure)
@@ -171,7 +177,8 @@ static ccw_status closure_make(
   size_t length = strlen(name), size = sizeof(closure) + length + 1;
   closure *c = ccw_allocate(size);
   if (!c) return ccw_no_memory(size);
-  *c = (closure){.size = size,
+  *c = (closure){.count = 1,
+      .size = size,
       .parameters = {&ffi_type_pointer},
       .binding = *ccw_signature_binding(signature),
       .signature = ccw_signature_retain(signature),
@@ -181,7 +188,7 @@ static ccw_status closure_make(
   c->memory = ffi_closure_alloc(sizeof *c->memory, &code);
   if (!c->memory || ffi_prep_cif(&c->interface, FFI_DEFAULT_ABI, 1, &ffi_type_pointer, c->parameters) != FFI_OK ||
       ffi_prep_closure_loc(c->memory, &c->interface, enter, c, code) != FFI_OK) {
-    closure_free(c);
+    closure_release(c);
     return ccw_resource_exhausted("%s: no memory for code", name);
   }
   c->binding.name = c->name;
@@ -198,12 +205,12 @@ ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, c
   XLA_FFI_Handler_Bundle bundle = {.execute = c->binding.handler};
   ccw_status status = ccw_handler_new(name, &bundle, 0, NULL, out_handler);
   if (status.code) {
-    closure_free(c);
+    closure_release(c);
     return status;
   }
   c->release = release; /* not before nothing can fail any more */
   c->context = context;
-  ccw_handler_end_with(*out_handler, closure_free, c);
+  ccw_handler_end_with(*out_handler, closure_release, c);
   ccw_handler_set_signature(*out_handler, signature);
   return ccw_ok();
 }
