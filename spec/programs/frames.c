@@ -112,6 +112,59 @@ static XLA_FFI_Error *future_set_error(XLA_FFI_Future_SetError_Args *args)
   return NULL;
 }
 
+static void add_one(void *data) { ++*(int *)data; }
+
+static int streamed = 11, used = 12;
+
+static XLA_FFI_Error *give_stream(XLA_FFI_Stream_Get_Args *args)
+{
+  args->stream = &streamed;
+  return NULL;
+}
+
+static XLA_FFI_Error *give_user_data(XLA_FFI_InvokeContext_Get_Args *args)
+{
+  args->data = &used;
+  return NULL;
+}
+
+static XLA_FFI_Error *give_ordinal(XLA_FFI_DeviceOrdinal_Get_Args *args)
+{
+  args->device_ordinal = 3;
+  return NULL;
+}
+
+static XLA_FFI_Error *count_threads(XLA_FFI_ThreadPool_NumThreads_Args *args)
+{
+  *args->num_threads = 5;
+  return NULL;
+}
+
+static int tasks_taken;
+
+static XLA_FFI_Error *run_at_once(XLA_FFI_ThreadPool_Schedule_Args *args)
+{
+  ++tasks_taken;
+  args->task(args->data);
+  return NULL;
+}
+
+static XLA_FFI_Extension recording = {sizeof recording, {128, 0, 1}, NULL};
+
+static XLA_FFI_Error *find_extension(XLA_FFI_InvokeContext_FindExtension_Args *args)
+{
+  args->extension = args->extension_type == recording.id.extension_type ? &recording : NULL;
+  return NULL;
+}
+
+static const XLA_FFI_Attrs *custom;
+
+static XLA_FFI_Error *give_options(XLA_FFI_CustomOptions_Get_Args *args)
+{
+  args->attrs = custom;
+  return NULL;
+}
+
 static XLA_FFI_Api api;
 
 /* The table of a runtime of 0.`minor`, with as many slots as it had. */
@@ -331,6 +384,42 @@ CCW_HANDLER(promises, CTX(frame, f), ATTR(s64, n))
   return ccw_future_complete(future, ccw_ok());
 }
 
+/* Of every dtype that an attribute may have: scalars, then arrays. */
+CCW_HANDLER(scalars, ATTR(pred, a), ATTR(s8, b), ATTR(s16, c), ATTR(s32, d), ATTR(s64, e), ATTR(u8, f), ATTR(u16, g),
+    ATTR(u32, h), ATTR(u64, i), ATTR(f32, j), ATTR(f64, k), ATTR(c64, l), ATTR(c128, m), ATTR(pointer(int), n))
+{
+  return ccw_aborted("%d %d %d %d %d %d %d %d %d %g %g %g %g %g %g %d", a, b, c, (int)d, (int)e, f, g, (int)h, (int)i,
+      (double)j, k, (double)l.re, (double)l.im, m.re, m.im, n == (int *)16);
+}
+CCW_HANDLER(arrays, ATTR(array(s8), a), ATTR(array(s16), b), ATTR(array(s32), c), ATTR(array(s64), d),
+    ATTR(array(u8), e), ATTR(array(u16), f), ATTR(array(u32), g), ATTR(array(u64), h), ATTR(array(f32), i),
+    ATTR(array(f64), j))
+{
+  return ccw_aborted("%d %d %d %d %d %d %d %d %g %g of %d", a.data[1], b.data[1], (int)c.data[1], (int)d.data[1],
+      e.data[1], f.data[1], (int)g.data[1], (int)h.data[1], (double)i.data[1], j.data[1],
+      (int)(a.size + b.size + c.size + d.size + e.size + f.size + g.size + h.size + i.size + j.size));
+}
+typedef struct target {
+  float *data;
+} target;
+static ccw_status read_target(ccw_ret_any y, target *out)
+{
+  CCW_TRY_LET(ccw_ret_f32, v, ccw_match_ret, f32, "target", y, ccw_of(f32, 2));
+  out->data = v.data;
+  return ccw_ok();
+}
+CCW_RET_TYPE(target, read_target);
+CCW_HANDLER(writes, RET_AS(target, t)) { return ccw_aborted("%d", t.data != NULL); }
+CCW_HANDLER(offered, CTX(stream_as(int *), s), CTX(user_data(settings), u), CTX(extension(recorder), e),
+    CTX(custom_options, o), CTX(initialized(counter), c), CTX(threads, t), CTX(device_ordinal, d))
+{
+  int ran = 0;
+  CCW_TRY_LET(int64_t, n, ccw_attr, o, "n", s64);
+  ccw_threads_run(t, add_one, &ran);
+  return ccw_aborted("%d %d %d %d %d, %d threads, %d run, %d taken, device %d", *s, u->n, (int)e->base.id.minor_version,
+      (int)n, c->n, (int)ccw_threads_count(t), ran, tasks_taken, (int)d);
+}
+
 /* ---- what they answer ----------------------------------------------------------------------------------------------- */
 
 static void operands(void)
@@ -538,6 +627,103 @@ static void contexts(void)
   host(5);
 }
 
+/* The scalars of a list, named a, b, c and so on. */
+static void add_scalars(frame *f, XLA_FFI_Scalar *scalars, int count)
+{
+  static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"};
+  for (int i = 0; i < count; ++i) add(f, names[i], XLA_FFI_AttrType_SCALAR, &scalars[i]);
+}
+
+static void every_dtype(void)
+{
+  uint8_t a = 1, f8 = 200;
+  int8_t b = -2;
+  int16_t c = -3;
+  int32_t d = -4;
+  int64_t e = -5, pointer = 16;
+  uint16_t g = 60000;
+  uint32_t h = 7;
+  uint64_t i = 8;
+  float j = 0.5f, l[] = {1, -1};
+  double k = 0.25, m[] = {2, -2};
+  XLA_FFI_Scalar of_all[] = {{XLA_FFI_DataType_PRED, &a}, {XLA_FFI_DataType_S8, &b}, {XLA_FFI_DataType_S16, &c},
+      {XLA_FFI_DataType_S32, &d}, {XLA_FFI_DataType_S64, &e}, {XLA_FFI_DataType_U8, &f8}, {XLA_FFI_DataType_U16, &g},
+      {XLA_FFI_DataType_U32, &h}, {XLA_FFI_DataType_U64, &i}, {XLA_FFI_DataType_F32, &j}, {XLA_FFI_DataType_F64, &k},
+      {XLA_FFI_DataType_C64, l}, {XLA_FFI_DataType_C128, m}, {XLA_FFI_DataType_S64, &pointer}};
+  frame *f = fresh(0, 0);
+  add_scalars(f, of_all, 14);
+  say("scalars", scalars, &f->f);
+  of_all[11].dtype = XLA_FFI_DataType_C128, of_all[13].dtype = XLA_FFI_DataType_U64,
+  of_all[2].dtype = XLA_FFI_DataType_U16;
+  say("scalars: bad ones", scalars, &f->f);
+
+  XLA_FFI_DataType dtypes[] = {XLA_FFI_DataType_S8, XLA_FFI_DataType_S16, XLA_FFI_DataType_S32, XLA_FFI_DataType_S64,
+      XLA_FFI_DataType_U8, XLA_FFI_DataType_U16, XLA_FFI_DataType_U32, XLA_FFI_DataType_U64, XLA_FFI_DataType_F32,
+      XLA_FFI_DataType_F64};
+  int8_t s8s[] = {0, -2};
+  int16_t s16s[] = {0, -3};
+  int32_t s32s[] = {0, -4};
+  int64_t s64s[] = {0, -5};
+  uint8_t u8s[] = {0, 200};
+  uint16_t u16s[] = {0, 60000};
+  uint32_t u32s[] = {0, 7};
+  uint64_t u64s[] = {0, 8};
+  float f32s[] = {0, 0.5f};
+  double f64s[] = {0, 0.25};
+  void *const data[] = {s8s, s16s, s32s, s64s, u8s, u16s, u32s, u64s, f32s, f64s};
+  XLA_FFI_Array of_arrays[10];
+  static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+  f = fresh(0, 0);
+  for (int n = 0; n < 10; ++n) {
+    of_arrays[n].dtype = dtypes[n], of_arrays[n].size = 2, of_arrays[n].data = data[n];
+    add(f, names[n], XLA_FFI_AttrType_ARRAY, &of_arrays[n]);
+  }
+  say("arrays", arrays, &f->f);
+  of_arrays[0].data = NULL, of_arrays[3].dtype = XLA_FFI_DataType_U64, of_arrays[9].size = SIZE_MAX;
+  say("arrays: bad ones", arrays, &f->f);
+
+  f = fresh(0, 1);
+  say("own result", writes, &f->f);
+  f->rets[0].dtype = XLA_FFI_DataType_S32;
+  say("own result: refused", writes, &f->f);
+}
+
+/* A runtime that has everything. */
+static void everything_offered(void)
+{
+  static frame options_frame;
+  frame *f = fresh(0, 0);
+  int64_t n = 14;
+  counter c = {15};
+  XLA_FFI_Scalar of_s64 = {XLA_FFI_DataType_S64, &n};
+  options_frame = *f;
+  options_frame.f.attrs.types = options_frame.attr_types;
+  options_frame.f.attrs.names = options_frame.name_pointers;
+  options_frame.f.attrs.attrs = options_frame.values;
+  options_frame.name_pointers[0] = &options_frame.names[0];
+  add(&options_frame, "n", XLA_FFI_AttrType_SCALAR, &of_s64);
+  custom = &options_frame.f.attrs;
+  state = &c;
+  host(5);
+  api.XLA_FFI_Stream_Get = give_stream;
+  api.XLA_FFI_InvokeContext_Get = give_user_data;
+  api.XLA_FFI_InvokeContext_FindExtension = find_extension;
+  api.XLA_FFI_CustomOptions_Get = give_options;
+  api.XLA_FFI_DeviceOrdinal_Get = give_ordinal;
+  api.XLA_FFI_ThreadPool_NumThreads = count_threads;
+  api.XLA_FFI_ThreadPool_Schedule = run_at_once;
+  say("offered", offered, &f->f);
+  api.XLA_FFI_ThreadPool_Schedule = NULL; /* the task runs here and now */
+  tasks_taken = 0;
+  say("offered, without threads", offered, &f->f);
+  recording.id.minor_version = 0;
+  say("an older extension", offered, &f->f);
+  recording.id.extension_type = 129;
+  say("no extension", offered, &f->f);
+  state = NULL;
+  host(5);
+}
+
 static void metadata_of(const char *what, XLA_FFI_Handler *handler)
 {
   XLA_FFI_Metadata metadata;
@@ -671,7 +857,9 @@ int main(void)
   success();
   operands();
   attributes();
+  every_dtype();
   contexts();
+  everything_offered();
   versions();
   fuzz();
 #ifdef __cplusplus

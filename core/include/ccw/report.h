@@ -173,6 +173,7 @@ CCW_COLD void ccw_say_attribute_(ccw_report *report, ccw_attribute attribute)
   const XLA_FFI_Array *array = (const XLA_FFI_Array *)attribute.value;
   const XLA_FFI_ByteSpan *string = (const XLA_FFI_ByteSpan *)attribute.value;
   bool is_empty = !attribute.value;
+  size_t size = 0;
   switch (is_empty ? 0 : attribute.type) {
   case 0: ccw_report_add_(report, "one"); break;
   case XLA_FFI_AttrType_SCALAR:
@@ -183,15 +184,20 @@ CCW_COLD void ccw_say_attribute_(ccw_report *report, ccw_attribute attribute)
     ccw_say_dtype_(report, ccw_number_at_(&array->dtype));
     ccw_report_add_(report, "[]");
     is_empty = !array->data && array->size > 0;
+    size = array->size;
     break;
   case XLA_FFI_AttrType_STRING:
     ccw_report_add_(report, "string");
     is_empty = !string->ptr && string->len > 0;
+    size = string->len;
     break;
   case XLA_FFI_AttrType_DICTIONARY: ccw_report_add_(report, "a dictionary"); break;
   default: ccw_report_add_(report, "one of kind %d", attribute.type);
   }
-  if (is_empty) ccw_report_add_(report, " without a value");
+  if (is_empty)
+    ccw_report_add_(report, " without a value");
+  else if (size > INT64_MAX / 16) /* no memory holds so many: why it was refused */
+    ccw_report_add_(report, " of impossible size %llu", (unsigned long long)size);
 }
 
 /* The integer that a scalar holds, whatever its dtype; 0 for other numbers. */
