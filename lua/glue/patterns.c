@@ -148,6 +148,15 @@ static void replay_all(lua_State *L, matcher *m)
   }
 }
 
+/* The words, with nothing captured before. */
+static void replay_alone(lua_State *L, matcher *m)
+{
+  lua_settop(L, WORDS);
+  lua_settop(L, CAPTURES - 1);
+  lua_newtable(L);
+  replay_all(L, m);
+}
+
 /* match(words, buffer, name, captures) -> table, or nil and a message. The words are lists: {"dtype", "s32", ...}, {"rank", 1, ...},
  * {"dims", "n", 8, "?"}, {"dim", 0, "n"}, {"shape_of", dims}, {"like", dims, dtype}, {"letter", "T"}. The table holds what was
  * captured besides `captures`: the place of the dim by name, from 0; for a letter the dtype. */
@@ -185,10 +194,7 @@ static int pattern_match(lua_State *L)
 static int pattern_is_refining(lua_State *L)
 {
   matcher m;
-  lua_settop(L, 1);
-  lua_settop(L, CAPTURES - 1);
-  lua_newtable(L);
-  replay_all(L, &m);
+  replay_alone(L, &m);
   lua_pushboolean(
       L, m.pattern.dtype_is_given && m.pattern.dtype != 0 && m.pattern.rank_is_given && m.pattern.rank >= 0);
   return 1;
@@ -198,10 +204,7 @@ static int pattern_is_refining(lua_State *L)
 static int pattern_text(lua_State *L)
 {
   matcher m;
-  lua_settop(L, 1);
-  lua_settop(L, CAPTURES - 1);
-  lua_newtable(L);
-  replay_all(L, &m);
+  replay_alone(L, &m);
   char text[1024];
   ccw_report report = {.text = text, .room = sizeof text};
   ccw_say_pattern_(&report, &m.pattern);
