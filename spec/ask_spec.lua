@@ -173,7 +173,7 @@ local probed = [[
   AllOne() {text: string}
   AllStruct(f32[?]) {lo: s64, inner: {flag: pred, n: s32, big: s64}, one: {text: string}, late: {...}, lo2: f32}
   Arrays() {s8: s8[], s16: s16[], s32: s32[], s64: s64[], u8: u8[], u16: u16[], u32: u32[], u64: u64[], f32: f32[], f64: f64[]}
-  Contexts(@stream, @user_data, @state, @run_id, @device_ordinal, f32[?])
+  Contexts(@stream, @user_data(Thing), @state(Thing), @run_id, @device_ordinal, f32[?])
   Dtypes(pred[*], s8[*], s16[*], s32[*], s64[*], u8[*], u16[*], u32[*], u64[*]) -> \
     (f16[*], bf16[*], f32[*], f64[*], c64[*], c128[*], token[])
   Initialize(f32[?]) {s: f32}
@@ -211,7 +211,7 @@ local probed = [[
 local since = {
   { 2, "LateContext(f32[?]) -> (f32[?])" },
   { 2, "Variant() {either: ?, s: f32}" },
-  { 3, "States(@state, @prepared, @initialized, f32[?])" },
+  { 3, "States(@state(Thing), @prepared(Thing), @initialized(Thing), f32[?])" },
   { 4, "Extensions(@run_id, @extension(Clock), f32[?])" },
   { 4, "Record(f32[?], s32[])" },
   { 5, "Options(@custom_options, f32[?])" },

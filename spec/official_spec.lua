@@ -92,8 +92,8 @@ for version, headers in pairs(generations) do
       says("ran", "ABORTED", "NoAttributes", { x }, "(f32[1], f32[2])", { eps = 1, more = "x" })
     end)
 
-    official("CC-37: gets run id and ordinal, and runs in itself what no thread takes", function()
-      says("7 3 1", "ABORTED", "Contexts", {}, "()")
+    official("CC-37: gets run id, ordinal and threads", function()
+      says("7 3 0", "ABORTED", "Contexts", {}, "()")
     end)
 
     official("has a signature that stands for it", function()

@@ -81,6 +81,12 @@ ccw_status ccw_frame_build(ccw_buffer *const *operands, int64_t operand_count, c
 
 const XLA_FFI_CallFrame *ccw_frame_abi(const ccw_frame *frame) { return &frame->abi; }
 
+void ccw_frame_drop_data(ccw_frame *frame)
+{
+  XLA_FFI_Buffer *buffers = (XLA_FFI_Buffer *)(frame + 1);
+  for (int64_t i = 0; i < frame->abi.args.size + frame->abi.rets.size; ++i) buffers[i].data = NULL;
+}
+
 void ccw_frame_free(ccw_frame *frame)
 {
   if (frame) ccw_release(frame, frame->size);

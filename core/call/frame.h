@@ -13,6 +13,9 @@ CCW_MUST_USE ccw_status ccw_frame_build(ccw_buffer *const *operands, int64_t ope
 /* The frame to copy for a run; api, ctx and stage are still to be set. */
 const XLA_FFI_CallFrame *ccw_frame_abi(const ccw_frame *frame);
 
+/* Takes the data out of its operands and results: what is left are their types. */
+void ccw_frame_drop_data(ccw_frame *frame);
+
 void ccw_frame_free(ccw_frame *frame);
 
 /* Adds a frame field by field, as memory. */

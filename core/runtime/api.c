@@ -4,7 +4,10 @@
 
 #include "runtime/context.h"
 #include "runtime/error.h"
+#include "runtime/foreign.h"
+#include "runtime/future.h"
 #include "runtime/library.h"
+#include "runtime/pool.h"
 
 /* A caller tells how much of the struct it knows: more than is known here is fine, less is refused, but for the older
  * structs that a slot names. Returns from the slot. */
@@ -64,18 +67,45 @@ static XLA_FFI_Error *handler_register(XLA_FFI_Handler_Register_Args *args)
   return ccw_error_of_status(ccw_library_register(&args->name, &args->platform, &args->bundle, args->traits));
 }
 
+/* ---- types of state and user data ---------------------------------------------------------------------------------- */
+
+/* Since 0.2 what the size says ends before `type_info`; in 0.1 the struct did. So the pointer may be none, and is not followed
+ * before the kernel has read what it points at. A sanitizer must not mind that it is looked at. */
+__attribute__((no_sanitize("address", "thread"))) static const XLA_FFI_TypeInfo *type_info_of(
+    const XLA_FFI_Type_Register_Args *args)
+{
+  return args->type_info;
+}
+
+static const XLA_FFI_TypeInfo *read_type_info(const XLA_FFI_Type_Register_Args *args, XLA_FFI_TypeInfo *info)
+{
+  const XLA_FFI_TypeInfo *at = type_info_of(args);
+  if (!at || !ccw_read_memory(at, info, sizeof *info)) return NULL;
+  void *deleter;
+  memcpy(&deleter, &info->deleter, sizeof deleter);
+  return info->struct_size >= XLA_FFI_TypeInfo_STRUCT_SIZE && deleter && ccw_is_code(deleter) ? info : NULL;
+}
+
+static XLA_FFI_Error *type_register(XLA_FFI_Type_Register_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_Type_Register);
+  XLA_FFI_TypeInfo info;
+  return ccw_error_of_status(
+      ccw_state_type_register(args->name.ptr, args->name.len, args->type_id, read_type_info(args, &info)));
+}
+
 /* ---- context ------------------------------------------------------------------------------------------------------- */
 
-/* The metadata query has no context. */
-static XLA_FFI_Error *no_context(const char *name)
-{
-  return ccw_error_of_status(ccw_failed_precondition("%s: there is no call under way", name));
-}
+/* The metadata query has no context. Returns from the slot. */
+#define REQUIRE_CONTEXT(args, NAME)                                                                                 \
+  do {                                                                                                              \
+    if (!(args)->ctx) return ccw_error_of_status(ccw_failed_precondition("%s: there is no call under way", #NAME)); \
+  } while (0)
 
 static XLA_FFI_Error *run_id_get(XLA_FFI_RunId_Get_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_RunId_Get);
-  if (!args->ctx) return no_context("XLA_FFI_RunId_Get");
+  REQUIRE_CONTEXT(args, XLA_FFI_RunId_Get);
   args->run_id = args->ctx->run_id;
   return NULL;
 }
@@ -83,46 +113,147 @@ static XLA_FFI_Error *run_id_get(XLA_FFI_RunId_Get_Args *args)
 static XLA_FFI_Error *device_ordinal_get(XLA_FFI_DeviceOrdinal_Get_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_DeviceOrdinal_Get);
-  if (!args->ctx) return no_context("XLA_FFI_DeviceOrdinal_Get");
+  REQUIRE_CONTEXT(args, XLA_FFI_DeviceOrdinal_Get);
   args->device_ordinal = args->ctx->device_ordinal;
   return NULL;
+}
+
+static XLA_FFI_Error *stream_get(XLA_FFI_Stream_Get_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_Stream_Get);
+  REQUIRE_CONTEXT(args, XLA_FFI_Stream_Get);
+  return ccw_error_of_status(ccw_unimplemented("a call on the host has no stream"));
 }
 
 static XLA_FFI_Error *find_extension(XLA_FFI_InvokeContext_FindExtension_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_InvokeContext_FindExtension);
-  args->extension = NULL; /* a context has none */
+  REQUIRE_CONTEXT(args, XLA_FFI_InvokeContext_FindExtension);
+  const XLA_FFI_Extension *extension = args->ctx->extensions;
+  while (extension && extension->id.extension_type != args->extension_type) extension = extension->next;
+  args->extension = extension;
   return NULL;
 }
 
 static XLA_FFI_Error *custom_options_get(XLA_FFI_CustomOptions_Get_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_CustomOptions_Get);
-  args->attrs = ccw_attributes_abi(NULL); /* none were given */
+  args->attrs = ccw_attributes_abi(args->ctx ? args->ctx->custom_options : NULL);
   return NULL;
 }
 
-/* ---- what this runtime does not have ------------------------------------------------------------------------------- */
+static int64_t id_of(const XLA_FFI_TypeId *type_id) { return type_id ? type_id->type_id : 0; }
 
-#define LACKS(slot, NAME, what)                                                                        \
-  static XLA_FFI_Error *slot(NAME##_Args *args)                                                        \
-  {                                                                                                    \
-    (void)args;                                                                                        \
-    return ccw_error_of_status(ccw_unimplemented("%s: ccw %s has no %s", #NAME, ccw_version(), what)); \
-  }
-LACKS(stream_get, XLA_FFI_Stream_Get, "streams")
-LACKS(type_register, XLA_FFI_Type_Register, "registration of types")
-LACKS(context_get, XLA_FFI_InvokeContext_Get, "user data")
-LACKS(state_set, XLA_FFI_State_Set, "state")
-LACKS(state_get, XLA_FFI_State_Get, "state")
-LACKS(device_memory_allocate, XLA_FFI_DeviceMemory_Allocate, "scratch memory")
-LACKS(device_memory_free, XLA_FFI_DeviceMemory_Free, "scratch memory")
-LACKS(thread_pool_schedule, XLA_FFI_ThreadPool_Schedule, "thread pool")
-LACKS(thread_pool_num_threads, XLA_FFI_ThreadPool_NumThreads, "thread pool")
-LACKS(future_create, XLA_FFI_Future_Create, "futures")
-LACKS(future_set_available, XLA_FFI_Future_SetAvailable, "futures")
-LACKS(future_set_error, XLA_FFI_Future_SetError, "futures")
-#undef LACKS
+static XLA_FFI_Error *context_get(XLA_FFI_InvokeContext_Get_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_InvokeContext_Get);
+  REQUIRE_CONTEXT(args, XLA_FFI_InvokeContext_Get);
+  return ccw_error_of_status(ccw_context_user_data(args->ctx, id_of(args->type_id), &args->data));
+}
+
+/* ---- state --------------------------------------------------------------------------------------------------------- */
+
+/* Before 0.3 there was state of instantiation only, and the struct had no stage. That of 0.1 is as large as today's, and of
+ * another layout: it is the handler's version that tells them apart. */
+typedef struct state_args_0_2 {
+  size_t struct_size;
+  XLA_FFI_InternalExtension *extension_start;
+  XLA_FFI_InvokeContext *ctx;
+  XLA_FFI_TypeId *type_id;
+  void *state;
+} state_args_0_2;
+
+static XLA_FFI_Error *state_set(XLA_FFI_State_Set_Args *args)
+{
+  const state_args_0_2 *old = (const void *)args;
+  bool is_old = args->struct_size == sizeof *old;
+  if (!is_old) REQUIRE_SIZE(args, XLA_FFI_State_Set);
+  REQUIRE_CONTEXT(args, XLA_FFI_State_Set);
+  if (args->ctx->minor == 1)
+    return ccw_error_of_status(ccw_unimplemented("the handler was built for FFI API 0.1, whose state is of another "
+                                                 "layout; build it with headers of 0.2 or later"));
+  XLA_FFI_ExecutionStage stage = is_old ? XLA_FFI_ExecutionStage_INSTANTIATE : args->stage;
+  const XLA_FFI_TypeId *type_id = is_old ? old->type_id : args->type_id;
+  void *state = is_old ? old->state : args->state;
+  return ccw_error_of_status(ccw_context_set_state(args->ctx, stage, id_of(type_id), state));
+}
+
+static XLA_FFI_Error *state_get(XLA_FFI_State_Get_Args *args)
+{
+  state_args_0_2 *old = (void *)args;
+  bool is_old = args->struct_size == sizeof *old;
+  if (!is_old) REQUIRE_SIZE(args, XLA_FFI_State_Get);
+  REQUIRE_CONTEXT(args, XLA_FFI_State_Get);
+  XLA_FFI_ExecutionStage stage = is_old ? XLA_FFI_ExecutionStage_INSTANTIATE : args->stage;
+  const XLA_FFI_TypeId *type_id = is_old ? old->type_id : args->type_id;
+  return ccw_error_of_status(ccw_context_state(args->ctx, stage, id_of(type_id), is_old ? &old->state : &args->state));
+}
+
+/* ---- scratch memory ------------------------------------------------------------------------------------------------ */
+
+static XLA_FFI_Error *device_memory_allocate(XLA_FFI_DeviceMemory_Allocate_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_DeviceMemory_Allocate);
+  REQUIRE_CONTEXT(args, XLA_FFI_DeviceMemory_Allocate);
+  return ccw_error_of_status(ccw_context_allocate(args->ctx, args->size, args->alignment, &args->data));
+}
+
+static XLA_FFI_Error *device_memory_free(XLA_FFI_DeviceMemory_Free_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_DeviceMemory_Free);
+  REQUIRE_CONTEXT(args, XLA_FFI_DeviceMemory_Free);
+  return ccw_error_of_status(ccw_context_free(args->ctx, args->size, args->data));
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------- */
+
+static XLA_FFI_Error *thread_pool_schedule(XLA_FFI_ThreadPool_Schedule_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_ThreadPool_Schedule);
+  REQUIRE_CONTEXT(args, XLA_FFI_ThreadPool_Schedule);
+  if (!args->task) return ccw_error_of_status(ccw_invalid("XLA_FFI_ThreadPool_Schedule: there is no task"));
+  return ccw_error_of_status(ccw_pool_schedule(args->task, args->data, args->ctx->name));
+}
+
+static XLA_FFI_Error *thread_pool_num_threads(XLA_FFI_ThreadPool_NumThreads_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_ThreadPool_NumThreads);
+  REQUIRE_CONTEXT(args, XLA_FFI_ThreadPool_NumThreads);
+  if (args->num_threads) *args->num_threads = ccw_pool_size();
+  return NULL;
+}
+
+/* ---- futures ------------------------------------------------------------------------------------------------------- */
+
+static XLA_FFI_Error *future_create(XLA_FFI_Future_Create_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_Future_Create); /* which ends before the output, as it does in the official headers */
+  return ccw_error_of_status(ccw_future_new(&args->future));
+}
+
+static XLA_FFI_Error *future_set_available(XLA_FFI_Future_SetAvailable_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_Future_SetAvailable);
+  return ccw_error_of_status(ccw_future_finish(args->future, ccw_ok()));
+}
+
+/* The error is consumed on success only. */
+static XLA_FFI_Error *future_set_error(XLA_FFI_Future_SetError_Args *args)
+{
+  REQUIRE_SIZE(args, XLA_FFI_Future_SetError);
+  if (!ccw_error_is_live(args->error) || ccw_error_code(args->error) == XLA_FFI_Error_Code_OK)
+    return ccw_error_of_status(ccw_invalid("XLA_FFI_Future_SetError: expected an error, got %s",
+        !args->error                      ? "NULL"
+        : !ccw_error_is_live(args->error) ? "a pointer to none"
+                                          : "one with the code OK"));
+  ccw_status outcome = ccw_error_status(args->error);
+  ccw_status status = ccw_future_finish(args->future, outcome);
+  if (status.code)
+    ccw_status_free(outcome);
+  else
+    ccw_error_destroy(args->error);
+  return ccw_error_of_status(status);
+}
 
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "base/reader.h"
 #include "call/signature.h"
 #include "runtime/asker.h"
+#include "runtime/library.h"
 
 enum {
   SURPLUS = 64, /* operands in a frame that is to show optional ones */
@@ -142,13 +143,23 @@ static void add_operands(ccw_asker *a, ccw_asked_family *f, const char *comma, c
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------- */
 
+/* "(Counter)", where it is known which type has its id in that variable. */
+static void add_type(const XLA_FFI_TypeId *variable, ccw_text *out_text)
+{
+  ccw_text name = {0};
+  ccw_library_add_type_name(variable, &name);
+  if (name.length > 0 && !strpbrk(ccw_text_data(&name), "()")) ccw_text_add(out_text, "(%s)", ccw_text_data(&name));
+  ccw_text_free(&name);
+}
+
 /* The contexts that could not be had when all operands were bad. Of extensions the names were told, in their order. */
 static const char *add_contexts(const ccw_asker *a, ccw_text *out_text)
 {
   const char *comma = "", *at = ccw_answer_diagnostics(ccw_asker_answer(a));
   for (int i = 0; i < a->context_count; ++i, comma = ", ") {
-    ccw_text_add(out_text, "%s@%s", comma, ccw_contexts[a->contexts[i]].name);
-    if (a->contexts[i] != CCW_CONTEXT_EXTENSION) continue;
+    ccw_text_add(out_text, "%s@%s", comma, ccw_contexts[a->contexts[i].context].name);
+    if (a->contexts[i].type) add_type(a->contexts[i].type, out_text);
+    if (a->contexts[i].context != CCW_CONTEXT_EXTENSION) continue;
     ccw_diagnostic told = {0};
     while (ccw_answer_next(&at, &told) && told.topic != CCW_TOPIC_EXTENSION) told.topic = CCW_TOPIC_NONE;
     size_t length = told.topic == CCW_TOPIC_EXTENSION ? strcspn(told.text, ":") : 0;

@@ -17,9 +17,10 @@ static XLA_FFI_Error *refuse(void)
   return ccw_error_new(XLA_FFI_Error_Code_UNAVAILABLE, "", "ccw only asks what is bound");
 }
 
-static XLA_FFI_Error *note(ccw_context context)
+static XLA_FFI_Error *note(ccw_context context, const XLA_FFI_TypeId *type)
 {
-  if (asking && asking->context_count < CCW_ASKER_MOST_CONTEXTS) asking->contexts[asking->context_count++] = context;
+  if (asking && asking->context_count < CCW_ASKER_MOST_CONTEXTS)
+    asking->contexts[asking->context_count++] = (ccw_asked_context){context, type};
   return refuse();
 }
 
@@ -27,23 +28,37 @@ static XLA_FFI_Error *note(ccw_context context)
   static XLA_FFI_Error *slot(NAME##_Args *args) \
   {                                             \
     (void)args;                                 \
-    return note(CCW_CONTEXT_##CONTEXT);         \
+    return note(CCW_CONTEXT_##CONTEXT, NULL);   \
   }
 CONTEXT_SLOT(stream_get, XLA_FFI_Stream_Get, STREAM)
-CONTEXT_SLOT(context_get, XLA_FFI_InvokeContext_Get, USER_DATA)
 CONTEXT_SLOT(run_id_get, XLA_FFI_RunId_Get, RUN_ID)
 CONTEXT_SLOT(device_ordinal_get, XLA_FFI_DeviceOrdinal_Get, DEVICE_ORDINAL)
 CONTEXT_SLOT(find_extension, XLA_FFI_InvokeContext_FindExtension, EXTENSION)
 CONTEXT_SLOT(custom_options_get, XLA_FFI_CustomOptions_Get, CUSTOM_OPTIONS)
 #undef CONTEXT_SLOT
 
+static XLA_FFI_Error *context_get(XLA_FFI_InvokeContext_Get_Args *args)
+{
+  return note(CCW_CONTEXT_USER_DATA, args->type_id);
+}
+
+/* As of 0.2, where the type stands in the place of the stage. */
+typedef struct state_get_args_0_2 {
+  size_t struct_size;
+  XLA_FFI_InternalExtension *extension_start;
+  XLA_FFI_InvokeContext *ctx;
+  XLA_FFI_TypeId *type_id;
+} state_get_args_0_2;
+
 static XLA_FFI_Error *state_get(XLA_FFI_State_Get_Args *args)
 {
   bool has_stage = args->struct_size >= XLA_FFI_State_Get_Args_STRUCT_SIZE; /* before 0.3 there was one state */
   XLA_FFI_ExecutionStage stage = has_stage ? args->stage : XLA_FFI_ExecutionStage_INSTANTIATE;
+  const state_get_args_0_2 *old = (const void *)args;
   return note(stage == XLA_FFI_ExecutionStage_PREPARE      ? CCW_CONTEXT_PREPARED
               : stage == XLA_FFI_ExecutionStage_INITIALIZE ? CCW_CONTEXT_INITIALIZED
-                                                           : CCW_CONTEXT_STATE);
+                                                           : CCW_CONTEXT_STATE,
+      has_stage ? args->type_id : old->type_id);
 }
 
 #define REFUSING_SLOT(slot, NAME)               \

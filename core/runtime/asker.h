@@ -11,6 +11,12 @@ enum {
   CCW_ASKER_NO_KIND = 77,       /* of an operand: none that there is */
 };
 
+/* A context that was asked for. */
+typedef struct ccw_asked_context {
+  ccw_context context;
+  const XLA_FFI_TypeId *type; /* the variable with the id of its type; NULL where it has none */
+} ccw_asked_context;
+
 /* Arguments or results. */
 typedef struct ccw_asked_family {
   ccw_topic complaint, no_buffer;
@@ -46,7 +52,7 @@ typedef struct ccw_asker {
   bool is_unclear; /* the answer is an error, and not one that lists bad operands */
   int64_t bad;     /* operands, while all of them are bad that can be */
   bool is_strict;  /* built with headers of jaxlib 0.8.1 or before, which refuse attributes that are not bound */
-  ccw_context contexts[CCW_ASKER_MOST_CONTEXTS];
+  ccw_asked_context contexts[CCW_ASKER_MOST_CONTEXTS];
   int context_count;
 } ccw_asker;
 

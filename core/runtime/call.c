@@ -1,13 +1,22 @@
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "call/frame.h"
 #include "call/signature.h"
 #include "runtime/api.h"
+#include "runtime/call_check.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
+#include "runtime/future.h"
+#include "runtime/handler.h"
 #include "value/buffer.h"
 
 /* Before a run the content of an aliased operand goes into its result. */
@@ -16,114 +25,35 @@ typedef struct copy {
   ccw_buffer *to;
 } copy;
 
+/* Where a call is. Whoever has brought it to RUNNING may touch it. The thread that completes the future leads from WAITING,
+ * where whoever runs the call waits for it, back to RUNNING, and from PENDING, where nobody need be there, to COMPLETE. */
+enum { IDLE, RUNNING, WAITING, PENDING, COMPLETE };
+
 struct ccw_call {
+  ccw_count count; /* its owner, and a run whose future is not complete */
   size_t size;
   const char *name;
   ccw_handler *handler;
-  XLA_FFI_Handler *execute;
-  ccw_attributes *attributes;
+  XLA_FFI_Handler *functions[CCW_STAGE_COUNT]; /* NULL: the handler has none for the stage */
+  unsigned stages;                             /* of a run */
+  bool is_on_host, is_by_hand, is_instantiated, strict;
+  ccw_attributes *attributes, *custom_options;
   ccw_frame *frame;
-  int64_t run_id;
-  int32_t device_ordinal;
-  bool strict;
+  XLA_FFI_InvokeContext context;
+  XLA_FFI_CallFrame run; /* the head of the frame for the stage that runs: the handler may write there */
   int64_t operand_count, result_count, copy_count;
   ccw_buffer **operands; /* as the handler sees them: an aliased one is its result */
   ccw_buffer **results;
   copy *copies;
-  /* the arrays and the name follow in the same block */
+  atomic_int phase;
+  ccw_status outcome;   /* owned, when COMPLETE */
+  bool has_executed;    /* in the run under way */
+  pthread_mutex_t lock; /* of the waiting */
+  pthread_cond_t completed;
+  /* the arrays, the user data and the name follow in the same block */
 };
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
-
-/* All that is wrong goes into one message, a line each. */
-#define COMPLAIN(problems, ...) \
-  (ccw_text_add_bytes(problems, "\n", (problems)->length > 0), ccw_text_add(problems, __VA_ARGS__))
-
-/* A handler may expect 64-byte aligned memory; views need not have it. */
-static void check_memory(ccw_text *problems, const char *family, ccw_buffer *const *buffers, int64_t count)
-{
-  for (int64_t i = 0; i < count; ++i) {
-    if (!buffers[i]) {
-      COMPLAIN(problems, "%s %lld: there is no buffer", family, (long long)i);
-      continue;
-    }
-    if (ccw_buffer_shape(buffers[i])->dtype == XLA_FFI_DataType_TOKEN) continue;
-    void *data = ccw_buffer_data(buffers[i]);
-    if (!data)
-      COMPLAIN(
-          problems, "%s %lld: a view that shares a byte with its neighbours; pass its copy()", family, (long long)i);
-    else if ((uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
-      COMPLAIN(problems, "%s %lld: a view that starts %d bytes past a multiple of %d; pass its copy()", family,
-          (long long)i, (int)((uintptr_t)data % CCW_BUFFER_ALIGNMENT), CCW_BUFFER_ALIGNMENT);
-  }
-}
-
-static bool is_aliased(const ccw_call_options *options, int64_t result, int64_t operand)
-{
-  for (int64_t i = 0; i < options->alias_count; ++i)
-    if (options->aliases[i].result == result && options->aliases[i].operand == operand) return true;
-  return false;
-}
-
-static void check_aliases(ccw_text *problems, ccw_buffer *const *operands, int64_t operand_count,
-    ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options)
-{
-  for (int64_t i = 0; i < options->alias_count; ++i) {
-    ccw_alias alias = options->aliases[i];
-    if (alias.result < 0 || alias.result >= result_count || alias.operand < 0 || alias.operand >= operand_count) {
-      COMPLAIN(problems, "alias of result %lld and arg %lld: the call has results: %lld, args: %lld",
-          (long long)alias.result, (long long)alias.operand, (long long)result_count, (long long)operand_count);
-      continue;
-    }
-    for (int64_t j = 0; j < i; ++j)
-      if (options->aliases[j].result == alias.result || options->aliases[j].operand == alias.operand)
-        COMPLAIN(problems, "alias of result %lld and arg %lld: one of them has an alias already",
-            (long long)alias.result, (long long)alias.operand);
-    const ccw_shape *result = ccw_buffer_shape(results[alias.result]);
-    const ccw_shape *operand = ccw_buffer_shape(operands[alias.operand]);
-    if (ccw_shape_equal(result, operand)) continue;
-    ccw_text shapes = {0};
-    ccw_shape_print(operand, &shapes);
-    ccw_text_add(&shapes, " and ");
-    ccw_shape_print(result, &shapes);
-    COMPLAIN(problems, "alias of result %lld and arg %lld: expected equal types, got %s", (long long)alias.result,
-        (long long)alias.operand, ccw_text_data(&shapes));
-    ccw_text_free(&shapes);
-  }
-}
-
-/* The same memory as an operand twice is fine, since operands are only read. */
-static void check_overlaps(ccw_text *problems, ccw_buffer *const *operands, int64_t operand_count,
-    ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options)
-{
-  for (int64_t r = 0; r < result_count; ++r) {
-    for (int64_t o = 0; o < operand_count; ++o) {
-      if (!ccw_buffer_overlaps(results[r], operands[o])) continue;
-      bool whole = ccw_buffer_data(results[r]) == ccw_buffer_data(operands[o]);
-      if (whole && is_aliased(options, r, o)) continue;
-      COMPLAIN(problems, "result %lld: shares memory with arg %lld", (long long)r, (long long)o);
-      if (whole)
-        ccw_text_add(problems, "; if it should, say so: aliases = {[%lld] = %lld}", (long long)r, (long long)o);
-      else
-        ccw_text_add(problems, ", and starts elsewhere in it");
-    }
-    for (int64_t other = 0; other < r; ++other)
-      if (ccw_buffer_overlaps(results[r], results[other]))
-        COMPLAIN(problems, "result %lld: shares memory with result %lld", (long long)r, (long long)other);
-  }
-}
-
-static ccw_status check(const char *name, ccw_buffer *const *operands, int64_t operand_count,
-    ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options)
-{
-  ccw_text problems = {0};
-  check_memory(&problems, "arg", operands, operand_count);
-  check_memory(&problems, "result", results, result_count);
-  if (problems.length == 0) check_aliases(&problems, operands, operand_count, results, result_count, options);
-  if (problems.length == 0) check_overlaps(&problems, operands, operand_count, results, result_count, options);
-  if (problems.length == 0 && !problems.failed) return ccw_ok();
-  return ccw_status_in(ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &problems), name);
-}
+/* ---- preparing ----------------------------------------------------------------------------------------------------- */
 
 /* Holds the call against the signature of its handler, where that is known. */
 static ccw_status check_signature(const ccw_call *call)
@@ -144,23 +74,74 @@ static ccw_status check_signature(const ccw_call *call)
   return status;
 }
 
-/* ---- preparing ----------------------------------------------------------------------------------------------------- */
-
-/* Lays the call out in one block: itself, operands, results, copies, name. */
-static ccw_status new_call(const char *name, int64_t operand_count, int64_t result_count, ccw_call **out_call)
+/* Lays the call out in one block: itself, operands, results, copies, user data, name. */
+static ccw_status new_call(
+    const char *name, int64_t operand_count, int64_t result_count, const ccw_call_options *options, ccw_call **out_call)
 {
   size_t pointers = (size_t)(operand_count + result_count) * sizeof(ccw_buffer *);
   size_t copies = (size_t)result_count * sizeof(copy), length = strlen(name);
-  size_t size = sizeof(ccw_call) + pointers + copies + length + 1;
+  size_t user_data = (size_t)options->user_data_count * sizeof *options->user_data;
+  size_t size = sizeof(ccw_call) + pointers + copies + user_data + length + 1;
   ccw_call *call = ccw_allocate(size);
   if (!call) return ccw_no_memory(size);
-  *call = (ccw_call){.size = size, .operand_count = operand_count, .result_count = result_count};
+  *call = (ccw_call){.count = 1, .size = size, .operand_count = operand_count, .result_count = result_count};
   call->operands = (ccw_buffer **)(call + 1);
   call->results = call->operands + operand_count;
   call->copies = (copy *)(call->results + result_count);
-  call->name = memcpy(call->copies + result_count, name, length + 1);
+  ccw_user_data *data = (ccw_user_data *)(call->copies + result_count);
+  if (user_data > 0) memcpy(data, options->user_data, user_data);
+  call->context.user_data = data;
+  call->context.user_data_count = options->user_data_count;
+  call->name = memcpy(data + options->user_data_count, name, length + 1);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&call->completed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  pthread_mutex_init(&call->lock, NULL);
+  pthread_mutex_init(&call->context.scratch_lock, NULL);
   *out_call = call;
   return ccw_ok();
+}
+
+static unsigned bit(XLA_FFI_ExecutionStage stage) { return 1u << stage; }
+
+static void take_options(ccw_call *call, const ccw_call_options *options)
+{
+  const unsigned on_host = bit(XLA_FFI_ExecutionStage_EXECUTE);
+  const unsigned elsewhere = on_host | bit(XLA_FFI_ExecutionStage_PREPARE) | bit(XLA_FFI_ExecutionStage_INITIALIZE);
+  call->is_on_host = !options->platform || strcmp(options->platform, "host") == 0;
+  call->stages = options->stages ? options->stages : call->is_on_host ? on_host : elsewhere;
+  call->is_by_hand = options->by_hand;
+  call->strict = options->strict;
+  call->custom_options = options->custom_options ? ccw_attributes_retain(options->custom_options) : NULL;
+  call->context.name = call->name;
+  call->context.library = ccw_handler_library(call->handler);
+  call->context.run_id = options->run_id;
+  call->context.device_ordinal = options->device_ordinal;
+  call->context.like_xla = options->like_xla;
+  call->context.custom_options = call->custom_options;
+}
+
+static void take_handler(ccw_call *call, ccw_handler *handler)
+{
+  ccw_handler_info info = ccw_handler_describe(handler);
+  call->handler = ccw_handler_retain(handler);
+#define TAKE(NAME, stage, number) call->functions[number] = info.bundle.stage;
+  CCW_STAGES(TAKE)
+#undef TAKE
+}
+
+static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
+
+static ccw_status instantiate(ccw_call *call)
+{
+  ccw_status status = run_stage(call, XLA_FFI_ExecutionStage_INSTANTIATE);
+  if (status.code)
+    ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_INSTANTIATE);
+  else
+    call->is_instantiated = true;
+  return status;
 }
 
 ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, int64_t operand_count,
@@ -169,20 +150,14 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
 {
   static const ccw_call_options none = {0};
   if (!options) options = &none;
-  ccw_handler_info info = ccw_handler_describe(handler);
-  const char *name = options->name ? options->name : info.name;
-  if (info.bundle.instantiate || info.bundle.prepare || info.bundle.initialize || info.bundle.record)
-    return ccw_unimplemented("%s: it has stages besides execute, which ccw %s does not run", name, ccw_version());
-  CCW_TRY(check(name, operands, operand_count, results, result_count, options));
+  const char *name = options->name ? options->name : ccw_handler_describe(handler).name;
+  CCW_TRY(ccw_call_check(name, operands, operand_count, results, result_count, options));
 
   ccw_call *call;
-  CCW_TRY(new_call(name, operand_count, result_count, &call));
-  call->handler = ccw_handler_retain(handler);
-  call->execute = info.bundle.execute;
+  CCW_TRY(new_call(name, operand_count, result_count, options, &call));
+  take_handler(call, handler);
+  take_options(call, options);
   call->attributes = attributes ? ccw_attributes_retain(attributes) : NULL;
-  call->run_id = options->run_id;
-  call->device_ordinal = options->device_ordinal;
-  call->strict = options->strict;
   for (int64_t i = 0; i < operand_count; ++i) call->operands[i] = ccw_buffer_retain(operands[i]);
   for (int64_t i = 0; i < result_count; ++i) call->results[i] = ccw_buffer_retain(results[i]);
   for (int64_t i = 0; i < options->alias_count; ++i) {
@@ -193,7 +168,9 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   }
   ccw_status status =
       ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
+  if (!status.code) status = ccw_handler_check_types(handler, call->name);
   if (!status.code && !options->as_it_is) status = check_signature(call);
+  if (!status.code && !options->by_hand) status = instantiate(call);
   if (status.code)
     ccw_call_free(call);
   else
@@ -201,19 +178,97 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   return status;
 }
 
-void ccw_call_free(ccw_call *call)
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* The state of an execution ends with it, in the reverse order. */
+static void end_execution(ccw_call *call)
 {
-  if (!call) return;
+  ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_INITIALIZE);
+  ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_PREPARE);
+}
+
+static void release(ccw_call *call)
+{
+  if (!ccw_count_down(&call->count)) return;
+  ccw_status_free(call->outcome);
+  ccw_context_free_scratch(&call->context);
+  end_execution(call);
+  ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_INSTANTIATE);
   ccw_frame_free(call->frame);
   for (int64_t i = 0; i < call->operand_count; ++i) ccw_buffer_release(call->operands[i]);
   for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_release(call->results[i]);
   for (int64_t i = 0; i < call->copy_count; ++i) ccw_buffer_release(call->copies[i].from);
   ccw_attributes_release(call->attributes);
+  ccw_attributes_release(call->custom_options);
   ccw_handler_release(call->handler);
+  pthread_cond_destroy(&call->completed);
+  pthread_mutex_destroy(&call->lock);
+  pthread_mutex_destroy(&call->context.scratch_lock);
   ccw_release(call, call->size);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+void ccw_call_free(ccw_call *call)
+{
+  if (call) release(call);
+}
+
+/* ---- futures ------------------------------------------------------------------------------------------------------- */
+
+/* In the thread that completes the future, which may be the last that holds the call. */
+static void complete(void *context, ccw_status outcome)
+{
+  ccw_call *call = context;
+  pthread_mutex_lock(&call->lock);
+  call->outcome = outcome;
+  bool is_waited_for = atomic_load_explicit(&call->phase, memory_order_relaxed) == WAITING;
+  atomic_store_explicit(&call->phase, is_waited_for ? RUNNING : COMPLETE, memory_order_release);
+  pthread_cond_broadcast(&call->completed);
+  pthread_mutex_unlock(&call->lock);
+  release(call);
+}
+
+/* Has the future of the stage that has run complete the call, which is in that phase until then. */
+static ccw_status await_future(ccw_call *call, int phase)
+{
+  ccw_count_up(&call->count);
+  atomic_store_explicit(&call->phase, phase, memory_order_relaxed);
+  ccw_status status = ccw_future_await(call->run.future, complete, call);
+  if (!status.code) return status;
+  ccw_status_free(status);
+  atomic_store_explicit(&call->phase, RUNNING, memory_order_relaxed);
+  ccw_count_down(&call->count);
+  return ccw_internal("left a future in its frame that was not made here: %p", (void *)call->run.future);
+}
+
+/* Waits while the call is in that phase, or until the deadline; NULL for none. Gives the phase. */
+static int wait_while(ccw_call *call, int phase, const struct timespec *deadline)
+{
+  pthread_mutex_lock(&call->lock);
+  for (int late = 0; !late && atomic_load_explicit(&call->phase, memory_order_relaxed) == phase;)
+    late = deadline ? pthread_cond_timedwait(&call->completed, &call->lock, deadline)
+                    : pthread_cond_wait(&call->completed, &call->lock);
+  phase = atomic_load_explicit(&call->phase, memory_order_relaxed);
+  pthread_mutex_unlock(&call->lock);
+  return phase;
+}
+
+static ccw_status take_outcome(ccw_call *call)
+{
+  ccw_status outcome = call->outcome;
+  call->outcome = ccw_ok();
+  return outcome;
+}
+
+/* Waits for the future of the stage that has run, if it left one, and gives its outcome. */
+static ccw_status wait_for_future(ccw_call *call)
+{
+  if (!call->run.future) return ccw_ok();
+  CCW_TRY(await_future(call, WAITING));
+  wait_while(call, WAITING, NULL);
+  return take_outcome(call);
+}
+
+/* ---- a stage ------------------------------------------------------------------------------------------------------- */
 
 /* Handlers written with handler.h say their own name and the stage, "scale: execute: ...", which is left out here. */
 static ccw_status without_own_name(ccw_status status, const char *name, const char *stage)
@@ -235,6 +290,56 @@ static ccw_status failed(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw
   return ccw_status_in(ccw_status_in(status, ccw_stage_name(stage)), call->name);
 }
 
+/* Gives the head of the frame of a stage. XLA's CPU instantiates with attributes alone, GPU platforms with prototypes of the
+ * operands, which have no data: those take a frame of their own, *out_prototypes. */
+static ccw_status frame_of(
+    const ccw_call *call, XLA_FFI_ExecutionStage stage, XLA_FFI_CallFrame *out_frame, ccw_frame **out_prototypes)
+{
+  *out_prototypes = NULL;
+  XLA_FFI_CallFrame frame = *ccw_frame_abi(call->frame);
+  if (stage == XLA_FFI_ExecutionStage_INSTANTIATE && call->is_on_host) {
+    frame.args = (XLA_FFI_Args){.struct_size = XLA_FFI_Args_STRUCT_SIZE};
+    frame.rets = (XLA_FFI_Rets){.struct_size = XLA_FFI_Rets_STRUCT_SIZE};
+  } else if (stage == XLA_FFI_ExecutionStage_INSTANTIATE) {
+    CCW_TRY(ccw_frame_build(
+        call->operands, call->operand_count, call->results, call->result_count, call->attributes, out_prototypes));
+    ccw_frame_drop_data(*out_prototypes);
+    frame = *ccw_frame_abi(*out_prototypes);
+  }
+  frame.api = ccw_api();
+  frame.stage = stage;
+  *out_frame = frame;
+  return ccw_ok();
+}
+
+/* Runs the function of a stage, if there is one. A future that it leaves is in call->run.future, and not waited for. */
+static ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
+{
+  ccw_frame *prototypes;
+  CCW_TRY(frame_of(call, stage, &call->run, &prototypes));
+  call->run.ctx = &call->context;
+  call->context.stage = stage;
+  call->context.minor = ccw_handler_minor(call->handler, stage);
+  ccw_future_record record;
+  ccw_future_record_begin(&record);
+  XLA_FFI_Error *error = ccw_foreign_call(call->functions[stage], &call->run, call->name, ccw_stage_name(stage));
+  if (error) call->run.future = NULL; /* an error together with a future is forbidden: the error counts */
+  ccw_future_record_end(&record, call->run.future);
+  ccw_frame_free(prototypes);
+  return error ? ccw_status_of_error(error) : ccw_ok();
+}
+
+/* The same, and waits for the future. */
+static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
+{
+  if (!call->functions[stage]) return ccw_ok();
+  ccw_status status = call_stage(call, stage);
+  if (!status.code) status = wait_for_future(call);
+  return status.code ? failed(call, stage, status) : status;
+}
+
+/* ---- a run --------------------------------------------------------------------------------------------------------- */
+
 static ccw_status check_results(const ccw_call *call)
 {
   for (int64_t i = 0; i < call->result_count; ++i) {
@@ -247,29 +352,166 @@ static ccw_status check_results(const ccw_call *call)
   return ccw_ok();
 }
 
-ccw_status ccw_call_run(ccw_call *call)
+/* Brings the call from IDLE, or from an outcome that nobody wants, to RUNNING. */
+static ccw_status enter(ccw_call *call)
+{
+  int phase = IDLE;
+  if (atomic_compare_exchange_strong_explicit(
+          &call->phase, &phase, RUNNING, memory_order_acquire, memory_order_acquire))
+    return ccw_ok();
+  if (phase == COMPLETE && atomic_compare_exchange_strong_explicit(
+                               &call->phase, &phase, RUNNING, memory_order_acquire, memory_order_acquire)) {
+    ccw_status_free(take_outcome(call));
+    return ccw_ok();
+  }
+  return ccw_failed_precondition(
+      "%s: it is running already%s", call->name, phase == PENDING ? ", until its future is complete" : "");
+}
+
+static void leave(ccw_call *call) { atomic_store_explicit(&call->phase, IDLE, memory_order_release); }
+
+/* What stands in front of the execute function in a run. */
+static ccw_status begin_execute(ccw_call *call)
 {
   for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
-
-  /* The handler gets a copy of the frame's head: it may write there, and the next run wants it as it was. */
-  XLA_FFI_InvokeContext context = {
-      .stage = XLA_FFI_ExecutionStage_EXECUTE, .run_id = call->run_id, .device_ordinal = call->device_ordinal};
-  XLA_FFI_CallFrame frame = *ccw_frame_abi(call->frame);
-  frame.api = ccw_api();
-  frame.ctx = &context;
-  XLA_FFI_Error *error = ccw_foreign_call(call->execute, &frame, call->name, ccw_stage_name(context.stage));
-  ccw_status status = error ? ccw_status_of_error(error) : ccw_ok();
-  if (!status.code && frame.future)
-    status = ccw_internal("left a future in its frame that was not made here: %p", (void *)frame.future);
-  if (!status.code && call->strict) status = check_results(call);
-  return status.code ? failed(call, context.stage, status) : status;
+  call->has_executed = true;
+  return ccw_ok();
 }
+
+/* What comes behind it, once its future is complete. */
+static ccw_status end_execute(ccw_call *call, ccw_status status)
+{
+  if (!status.code && call->strict) status = check_results(call);
+  for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], status.code != 0);
+  return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
+}
+
+static bool runs(const ccw_call *call, XLA_FFI_ExecutionStage stage)
+{
+  return (call->stages & bit(stage)) && call->functions[stage];
+}
+
+static ccw_status check_instantiated(const ccw_call *call)
+{
+  if (call->is_instantiated || !call->functions[XLA_FFI_ExecutionStage_INSTANTIATE]) return ccw_ok();
+  return ccw_failed_precondition("%s: its stage instantiate has not run", call->name);
+}
+
+/* Runs everything up to the return of the execute function. */
+static ccw_status run_to_execute(ccw_call *call)
+{
+  CCW_TRY(check_instantiated(call));
+  call->has_executed = false;
+  call->run.future = NULL;
+  if (runs(call, XLA_FFI_ExecutionStage_PREPARE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_PREPARE));
+  if (runs(call, XLA_FFI_ExecutionStage_INITIALIZE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_INITIALIZE));
+  if (!runs(call, XLA_FFI_ExecutionStage_EXECUTE)) return ccw_ok();
+  CCW_TRY(begin_execute(call));
+  return call_stage(call, XLA_FFI_ExecutionStage_EXECUTE);
+}
+
+/* The rest of a run, and its outcome. */
+static ccw_status finish(ccw_call *call, ccw_status status)
+{
+  if (call->has_executed) status = end_execute(call, status);
+  if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD))
+    status = run_stage(call, XLA_FFI_ExecutionStage_RECORD);
+  ccw_context_free_scratch(&call->context);
+  end_execution(call);
+  leave(call);
+  return status;
+}
+
+ccw_status ccw_call_run(ccw_call *call)
+{
+  CCW_TRY(enter(call));
+  ccw_status status = run_to_execute(call);
+  if (!status.code) status = wait_for_future(call);
+  return finish(call, status);
+}
+
+ccw_status ccw_call_start(ccw_call *call)
+{
+  CCW_TRY(enter(call));
+  ccw_status status = run_to_execute(call);
+  if (!status.code && call->run.future) status = await_future(call, PENDING);
+  if (!status.code && call->run.future) return status;
+  call->outcome = status;
+  atomic_store_explicit(&call->phase, COMPLETE, memory_order_release);
+  return ccw_ok();
+}
+
+bool ccw_call_is_done(const ccw_call *call)
+{
+  return atomic_load_explicit(&call->phase, memory_order_acquire) != PENDING;
+}
+
+static struct timespec deadline_in(double seconds)
+{
+  enum { A_YEAR = 365 * 24 * 3600 };
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  double whole = floor(fmin(seconds, A_YEAR));
+  at.tv_sec += (time_t)whole;
+  at.tv_nsec += (long)((fmin(seconds, A_YEAR) - whole) * 1e9);
+  if (at.tv_nsec >= 1000000000) {
+    at.tv_nsec -= 1000000000;
+    ++at.tv_sec;
+  }
+  return at;
+}
+
+ccw_status ccw_call_wait(ccw_call *call, double seconds)
+{
+  struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+  int phase = wait_while(call, PENDING, seconds < 0 ? NULL : &deadline);
+  if (phase == PENDING)
+    return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", call->name, seconds);
+  if (phase != COMPLETE || !atomic_compare_exchange_strong(&call->phase, &phase, RUNNING))
+    return ccw_failed_precondition("%s: no run was started that could be waited for", call->name);
+  return finish(call, take_outcome(call));
+}
+
+/* ---- one stage by itself --------------------------------------------------------------------------------------------- */
+
+static ccw_status stage_by_itself(ccw_call *call, XLA_FFI_ExecutionStage stage)
+{
+  if (stage == XLA_FFI_ExecutionStage_INSTANTIATE) {
+    if (call->is_instantiated) return ccw_failed_precondition("%s: its stage instantiate has run already", call->name);
+    return instantiate(call);
+  }
+  CCW_TRY(check_instantiated(call));
+  if (stage == XLA_FFI_ExecutionStage_PREPARE) end_execution(call);
+  if (stage == XLA_FFI_ExecutionStage_INITIALIZE) ccw_context_drop_state(&call->context, stage);
+  if (stage != XLA_FFI_ExecutionStage_EXECUTE) return run_stage(call, stage);
+  CCW_TRY(begin_execute(call));
+  ccw_status status = call_stage(call, stage);
+  if (!status.code) status = wait_for_future(call);
+  return end_execute(call, status);
+}
+
+ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
+{
+  if ((int)stage < 0 || (int)stage >= CCW_STAGE_COUNT) return ccw_invalid("%s: %d is no stage", call->name, (int)stage);
+  if (!call->functions[stage])
+    return ccw_not_found("%s: it has no function for the stage %s", call->name, ccw_stage_name(stage));
+  CCW_TRY(enter(call));
+  ccw_status status = stage_by_itself(call, stage);
+  ccw_context_free_scratch(&call->context);
+  leave(call);
+  return status;
+}
+
+/* ---- about it ------------------------------------------------------------------------------------------------------ */
 
 const char *ccw_call_name(const ccw_call *call) { return call->name; }
 
-void ccw_call_explain(const ccw_call *call, ccw_text *text)
+ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text)
 {
-  XLA_FFI_CallFrame frame = *ccw_frame_abi(call->frame);
-  frame.api = ccw_api();
+  ccw_frame *prototypes;
+  XLA_FFI_CallFrame frame;
+  CCW_TRY(frame_of(call, stage, &frame, &prototypes));
   ccw_frame_explain(&frame, text);
+  ccw_frame_free(prototypes);
+  return ccw_text_status(text);
 }

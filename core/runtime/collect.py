@@ -18,7 +18,7 @@ STAGES = {"instantiate", "prepare", "initialize", "execute", "record"}
 GIVES_HANDLERS = re.compile(
     r"(def )?\w+\(\) *-> *([\w.]*\.)?(capsule|CapsuleType|PyCapsule|dict|Dict)(\[.*\])?:?\s*$")
 
-file, handlers, error, missing = "", [], "", ""
+file, handlers, types, error, missing = "", [], [], "", ""
 
 
 def printable(words):
@@ -40,10 +40,18 @@ def is_bundle(x):
     return isinstance(x, dict) and "execute" in x and all(k in STAGES and is_capsule(v) for k, v in x.items())
 
 
+def is_type(x):
+    """What jax.ffi.register_ffi_type takes."""
+    return isinstance(x, dict) and is_capsule(x.get("type_id")) and is_capsule(x.get("type_info", x["type_id"]))
+
+
 def find(path, x):
-    """Adds (path, stage, capsule) to `found`; the path is the tuple of names that led there."""
+    """Adds (path, stage, capsule) to `found`; the path is the tuple of names that led there. Types go to `types`."""
     if "\n" in path[-1]:
         return  # no name that could be listed
+    if is_type(x):
+        types.append((path[-1], x["type_id"], x.get("type_info")))
+        return
     if is_capsule(x):
         found.append((path, "execute", x))
     elif is_bundle(x):

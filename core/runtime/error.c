@@ -87,18 +87,20 @@ void ccw_error_destroy(XLA_FFI_Error *error)
   if (found) ccw_release(error, error->size);
 }
 
+ccw_status ccw_error_status(const XLA_FFI_Error *error)
+{
+  XLA_FFI_Error_Code code = ccw_error_code(error);
+  const char *message = ccw_error_message(error);
+  if (!ccw_code_name(code)) return ccw_unknown("failed with code %d, which is no status code: %s", (int)code, message);
+  return code == XLA_FFI_Error_Code_OK ? ccw_ok() : ccw_status_from_text(code, message, strlen(message));
+}
+
 ccw_status ccw_status_of_error(XLA_FFI_Error *error)
 {
   if (!error) return ccw_ok();
   if (!ccw_error_is_live(error))
     return ccw_internal("returned %p, which is no error that was made here: is it an FFI handler?", (void *)error);
-  XLA_FFI_Error_Code code = ccw_error_code(error);
-  const char *message = ccw_error_message(error);
-  ccw_status status = ccw_ok();
-  if (!ccw_code_name(code))
-    status = ccw_unknown("failed with code %d, which is no status code: %s", (int)code, message);
-  else if (code != XLA_FFI_Error_Code_OK)
-    status = ccw_status_from_text(code, message, strlen(message));
+  ccw_status status = ccw_error_status(error);
   ccw_error_destroy(error);
   return status;
 }

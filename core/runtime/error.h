@@ -25,8 +25,11 @@ const char *ccw_error_message(const XLA_FFI_Error *error);
 /* Destroys a live error; others, and NULL, are left alone. */
 void ccw_error_destroy(XLA_FFI_Error *error);
 
-/* Makes a status of what a handler returned, and destroys it. NULL and an error with code OK are success. A code that is
- * none becomes UNKNOWN, a pointer that is no error INTERNAL. */
+/* The same code and text as a status. A code that is none becomes UNKNOWN. */
+CCW_MUST_USE ccw_status ccw_error_status(const XLA_FFI_Error *error);
+
+/* Makes a status of what a handler returned, and destroys it. NULL and an error with code OK are success. A pointer
+ * that is no error becomes INTERNAL. */
 CCW_MUST_USE ccw_status ccw_status_of_error(XLA_FFI_Error *error);
 
 #ifdef __cplusplus

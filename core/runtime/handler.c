@@ -3,8 +3,10 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "call/frame.h"
 #include "runtime/api.h"
 #include "runtime/ask.h"
+#include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
 #include "runtime/handler.h"
@@ -17,6 +19,7 @@ struct ccw_handler {
   XLA_FFI_Handler_Bundle bundle;
   XLA_FFI_Handler_Traits traits;
   int major, minor;
+  int minors[CCW_STAGE_COUNT]; /* by stage: they may have been built with different headers */
   int64_t state_type;
   void (*release)(void *context); /* what else ends with the handler; NULL: nothing */
   void *context;
@@ -55,23 +58,39 @@ static ccw_status check_version(int major, int minor)
   return ccw_ok();
 }
 
-static ccw_status describe(const char *name, const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Metadata *out_metadata)
+static ccw_status describe(const char *name, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
+{
+  CCW_TRY(ask(name, function, out_metadata));
+  return check_version(out_metadata->api_version.major_version, out_metadata->api_version.minor_version);
+}
+
+/* The official binding answers for a stage that makes state of a type which is not registered with this code. */
+static ccw_status describe_instantiate(
+    const char *name, const ccw_library *library, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
+{
+  ccw_status status = describe(name, function, out_metadata);
+  if (status.code == XLA_FFI_Error_Code_FAILED_PRECONDITION) {
+    ccw_status_free(status);
+    status = ccw_unregistered_type(library, "the type of the state that it makes");
+  }
+  return status.code ? ccw_status_in(status, ccw_stage_name(XLA_FFI_ExecutionStage_INSTANTIATE)) : status;
+}
+
+static ccw_status describe_bundle(const char *name, const ccw_library *library, const XLA_FFI_Handler_Bundle *bundle,
+    XLA_FFI_Metadata *out_execute, XLA_FFI_Metadata *out_instantiate)
 {
   if (!bundle->execute) return ccw_invalid("a handler needs an execute function");
-  XLA_FFI_Metadata metadata, instantiate = {.struct_size = 0};
-  CCW_TRY(ask(name, bundle->execute, &metadata));
-  CCW_TRY(check_version(metadata.api_version.major_version, metadata.api_version.minor_version));
-  if (bundle->instantiate) CCW_TRY(ask(name, bundle->instantiate, &instantiate));
-  metadata.state_type_id = instantiate.state_type_id;
-  *out_metadata = metadata;
+  CCW_TRY(describe(name, bundle->execute, out_execute));
+  *out_instantiate = *out_execute;
+  if (bundle->instantiate) CCW_TRY(describe_instantiate(name, library, bundle->instantiate, out_instantiate));
   return ccw_ok();
 }
 
 ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Handler_Traits traits,
     ccw_library *library, ccw_handler **out_handler)
 {
-  XLA_FFI_Metadata metadata;
-  ccw_status status = describe(name, bundle, &metadata);
+  XLA_FFI_Metadata metadata, instantiate;
+  ccw_status status = describe_bundle(name, library, bundle, &metadata, &instantiate);
   if (status.code) return ccw_status_in(status, name);
 
   size_t length = strlen(name), size = sizeof(ccw_handler) + length + 1;
@@ -84,7 +103,9 @@ ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundl
       .traits = traits | metadata.traits,
       .major = metadata.api_version.major_version,
       .minor = metadata.api_version.minor_version,
-      .state_type = metadata.state_type_id.type_id};
+      .state_type = bundle->instantiate ? instantiate.state_type_id.type_id : 0};
+  for (int i = 0; i < CCW_STAGE_COUNT; ++i) handler->minors[i] = handler->minor;
+  handler->minors[XLA_FFI_ExecutionStage_INSTANTIATE] = instantiate.api_version.minor_version;
   memcpy(handler->name, name, length + 1);
   *out_handler = handler;
   return ccw_ok();
@@ -109,6 +130,52 @@ void ccw_handler_end_with(ccw_handler *handler, void (*release)(void *context), 
 {
   handler->release = release;
   handler->context = context;
+}
+
+typedef struct parts {
+  ccw_handler *handlers[CCW_STAGE_COUNT]; /* owned */
+} parts;
+
+static void release_parts(void *context)
+{
+  parts *p = context;
+  for (int i = 0; i < CCW_STAGE_COUNT; ++i) ccw_handler_release(p->handlers[i]);
+  ccw_release(p, sizeof *p);
+}
+
+ccw_status ccw_handler_of_stages(
+    const char *name, ccw_handler *const handlers[CCW_STAGE_COUNT], ccw_handler **out_handler)
+{
+  parts *p = ccw_allocate_zeroed(sizeof *p);
+  if (!p) return ccw_no_memory(sizeof *p);
+  XLA_FFI_Handler_Bundle bundle = {0};
+#define TAKE(NAME, stage, number) \
+  if (handlers[number]) bundle.stage = handlers[number]->bundle.execute;
+  CCW_STAGES(TAKE)
+#undef TAKE
+  const ccw_handler *execute = handlers[XLA_FFI_ExecutionStage_EXECUTE];
+  ccw_status status = ccw_handler_new(name, &bundle, 0, execute ? execute->library : NULL, out_handler);
+  if (status.code) {
+    ccw_release(p, sizeof *p);
+    return status;
+  }
+  for (int i = 0; i < CCW_STAGE_COUNT; ++i) {
+    if (!handlers[i]) continue;
+    p->handlers[i] = ccw_handler_retain(handlers[i]);
+    (*out_handler)->minors[i] = handlers[i]->minor;
+  }
+  ccw_handler_end_with(*out_handler, release_parts, p);
+  if (execute->signature) ccw_handler_set_signature(*out_handler, execute->signature);
+  return ccw_ok();
+}
+
+int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
+
+ccw_status ccw_handler_check_types(const ccw_handler *handler, const char *name)
+{
+  if (!handler->library || !handler->signature) return ccw_ok();
+  ccw_status status = ccw_library_check_types(handler->library, handler->signature);
+  return status.code ? ccw_status_in(status, name) : status;
 }
 
 ccw_signature *ccw_handler_signature(const ccw_handler *handler) { return handler->signature; }

@@ -20,6 +20,7 @@
 #include "runtime/python.h"
 #include "runtime/symbols.h"
 #include "runtime/told.h"
+#include "runtime/type_variable.h"
 
 /* A shared library in this process. It stays for ever: handlers leave threads and static objects behind, and XLA never
  * unloads them either. */
@@ -30,16 +31,18 @@ typedef struct image {
   struct stat about; /* of the file when it was loaded */
   ccw_text registered, refused;
   ccw_told told;
+  ccw_type_variable *types;
 } image;
 
 struct ccw_library {
   ccw_count count;
   ccw_text path;
-  image *image;       /* of a shared library */
-  ccw_python *module; /* of a Python module */
-  ccw_text origin;    /* of a Python module, see ccw_library_origin */
-  ccw_told told;      /* of a Python module; of an image all its libraries are told */
-  bool is_anew;       /* an older state of the file is loaded too */
+  image *image;             /* of a shared library */
+  ccw_python *module;       /* of a Python module */
+  ccw_text origin;          /* of a Python module, see ccw_library_origin */
+  ccw_told told;            /* of a Python module; of an image all its libraries are told */
+  ccw_type_variable *types; /* of a Python module; an image has its own */
+  bool is_anew;             /* an older state of the file is loaded too */
 };
 
 static pthread_mutex_t lock; /* recursive: a static initialiser may load a library */
@@ -65,6 +68,13 @@ static void prepare_loading(void)
   pthread_mutex_init(&lock, &recursive);
   pthread_mutexattr_destroy(&recursive);
   offer_api();
+}
+
+/* The part of a path behind the last slash. */
+static const char *base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
 /* ---- images --------------------------------------------------------------------------------------------------------- */
@@ -155,6 +165,28 @@ static ccw_status open_copy(const char *path, char out_name[64])
   return ccw_unavailable("%s: it has changed since it was loaded, and could not be copied to be loaded anew", path);
 }
 
+/* Lists the variables of types in a library, and registers the types of handler.h, whose variables say what they are for: under
+ * their own names or, where another library has one of the same name, with that of the library in front. */
+static ccw_status read_types(void *handle, ccw_type_variable **out_types)
+{
+  struct link_map *map;
+  *out_types = NULL;
+  if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !*map->l_name) return ccw_ok();
+  CCW_TRY(ccw_type_variables_read(map->l_name, map->l_addr, out_types));
+  for (ccw_type_variable *v = *out_types; v; v = v->next) {
+    if (!v->is_ours || v->id->type_id != 0) continue;
+    ccw_text name = {0};
+    if (ccw_state_type_find(v->type, strlen(v->type))) ccw_text_add(&name, "%s: ", base_name(map->l_name));
+    ccw_text_add(&name, "%s", v->type);
+    if (ccw_state_type_find(ccw_text_data(&name), name.length)) ccw_text_add(&name, " at %p", (void *)v->id);
+    ccw_status status = ccw_text_status(&name);
+    if (!status.code) status = ccw_state_type_register(ccw_text_data(&name), name.length, v->id, v->info);
+    ccw_text_free(&name);
+    CCW_TRY(status);
+  }
+  return ccw_ok();
+}
+
 /* Loads what the linker knows under `name` into the library, whose new image `i` is taken over. */
 static ccw_status open_image(const char *name, ccw_library *library, image *i)
 {
@@ -167,7 +199,7 @@ static ccw_status open_image(const char *name, ccw_library *library, image *i)
   if (i->handle && !known) {
     i->next = images;
     images = i;
-    return ccw_ok();
+    return read_types(i->handle, &i->types);
   }
   library->image = known;
   ccw_status status = known ? ccw_ok() : load_failure(ccw_library_path(library), dlerror());
@@ -198,6 +230,7 @@ void ccw_library_release(ccw_library *library)
   if (!library || !ccw_count_down(&library->count)) return;
   ccw_python_free(library->module);
   ccw_told_free(&library->told);
+  ccw_type_variables_free(library->types);
   ccw_text_free(&library->origin);
   ccw_text_free(&library->path);
   ccw_release(library, sizeof *library);
@@ -307,6 +340,8 @@ ccw_status ccw_library_open_python(
     ccw_text_add(&library->path, "%s", ccw_python_file(library->module));
     status = ccw_text_status(&library->path);
   }
+  if (!status.code) status = read_types(dlopen(ccw_library_path(library), RTLD_NOW | RTLD_NOLOAD), &library->types);
+  if (!status.code) status = ccw_python_register_types(library->module);
   if (status.code)
     ccw_library_release(library);
   else
@@ -393,13 +428,6 @@ ccw_status ccw_library_file_signatures(const char *path, ccw_signature_visitor *
 
 /* ---- signatures ----------------------------------------------------------------------------------------------------- */
 
-/* The part of a path behind the last slash. */
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 void ccw_library_place_of(const ccw_library *library, XLA_FFI_Handler *function, const char *name, ccw_text *out_place)
 {
   void *address;
@@ -471,6 +499,115 @@ ccw_status ccw_library_origin(const ccw_library *library, ccw_text *out_origin)
   if (!is_file) file = ccw_library_path(library);
   ccw_text_add_bytes(out_origin, file, strlen(file) + 1);
   return ccw_text_status(out_origin);
+}
+
+/* ---- types of state and user data ------------------------------------------------------------------------------------ */
+
+static ccw_type_variable *types_of(const ccw_library *library)
+{
+  return library->image ? library->image->types : library->types;
+}
+
+void ccw_library_add_type_candidates(const ccw_library *library, ccw_text *text)
+{
+  const char *comma = "";
+  ccw_text_add(text, "; register it, as in lib:type \"NAME\"");
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next, comma = ", ")
+    if (v->id->type_id == 0) ccw_text_add(text, "%s%s", *comma ? comma : "; not registered in its library: ", v->type);
+}
+
+/* The name of the type that a parameter is about; NULL where it is about none. */
+static const char *type_of_parameter(const ccw_parameter *parameter)
+{
+  bool has_type = parameter->word == CCW_WORD_NEW_STATE;
+  if (parameter->word == CCW_WORD_CTX) switch (parameter->context) {
+    case CCW_CONTEXT_STATE:
+    case CCW_CONTEXT_PREPARED:
+    case CCW_CONTEXT_INITIALIZED:
+    case CCW_CONTEXT_USER_DATA: has_type = true; break;
+    default: break;
+    }
+  return has_type ? ((const ccw_type_info *)parameter->kind.detail)->name : NULL;
+}
+
+ccw_status ccw_library_check_types(const ccw_library *library, const ccw_signature *signature)
+{
+  const ccw_binding *binding = ccw_signature_binding(signature);
+  for (int64_t i = 0; i < binding->count; ++i) {
+    const char *type = type_of_parameter(&binding->parameters[i]);
+    const ccw_type_variable *variable = type ? ccw_type_variable_find(types_of(library), type) : NULL;
+    if (variable && variable->id->type_id == 0)
+      return ccw_failed_precondition(
+          "it binds the type '%s', which is not registered; register it: lib:type \"%s\"", type, type);
+  }
+  return ccw_ok();
+}
+
+void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text)
+{
+  pthread_once(&lock_once, prepare_loading);
+  pthread_mutex_lock(&lock);
+  for (const image *i = images; i; i = i->next)
+    for (const ccw_type_variable *v = i->types; v; v = v->next)
+      if (v->id == variable) ccw_text_add(text, "%s", v->type);
+  pthread_mutex_unlock(&lock);
+}
+
+/* The address that a symbol names: of a variable, or what a function without parameters returns. */
+static ccw_status find_address(const ccw_library *library, const char *symbol, void **out_address)
+{
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
+    if (strcmp(v->symbol, symbol) == 0) {
+      *out_address = v->id;
+      return ccw_ok();
+    }
+  void *handle = library->image ? library->image->handle : dlopen(ccw_library_path(library), RTLD_NOW | RTLD_NOLOAD);
+  void *address = handle ? dlsym(handle, symbol) : NULL;
+  if (!address) return no_such_handler(library, symbol, "exports no");
+  if (ccw_is_code(address)) {
+    void *(*function)(void);
+    memcpy(&function, &address, sizeof function);
+    address = function();
+  }
+  if (!address) return ccw_invalid("%s: %s gives no address", ccw_library_path(library), symbol);
+  *out_address = address;
+  return ccw_ok();
+}
+
+static ccw_status no_such_type(const ccw_library *library, const char *name)
+{
+  ccw_text text = {0};
+  const char *comma = "; it has ";
+  ccw_text_add(&text, "%s: has no type '%s'", ccw_library_path(library), name);
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next, comma = ", ")
+    ccw_text_add(&text, "%s%s", comma, v->type);
+  if (!types_of(library))
+    ccw_text_add(&text, "; name the symbol of the variable with its id, or of a function that gives it");
+  return ccw_status_of_text(XLA_FFI_Error_Code_NOT_FOUND, &text);
+}
+
+ccw_status ccw_library_register_type(
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol)
+{
+  void *id, *info = NULL;
+  if (id_symbol) {
+    CCW_TRY(find_address(library, id_symbol, &id));
+    if (info_symbol) CCW_TRY(find_address(library, info_symbol, &info));
+  } else {
+    const ccw_type_variable *variable = ccw_type_variable_find(types_of(library), name);
+    if (!variable) return no_such_type(library, name);
+    if (variable->is_ours && variable->id->type_id != 0) return ccw_ok(); /* since it was loaded */
+    id = variable->id;
+    info = (void *)(uintptr_t)variable->info;
+  }
+  return ccw_state_type_register(name, strlen(name), id, info);
+}
+
+void ccw_library_invent_types(ccw_library *library)
+{
+  static int64_t last = INT64_C(1) << 40;
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
+    if (v->id->type_id == 0) v->id->type_id = ++last;
 }
 
 /* ---- registration by the library itself ----------------------------------------------------------------------------- */

@@ -16,4 +16,14 @@ void ccw_library_place_of(const ccw_library *library, XLA_FFI_Handler *function,
 CCW_MUST_USE ccw_status ccw_library_signature_of(
     ccw_library *library, XLA_FFI_Handler *function, const char *name, ccw_signature **out_signature);
 
+/* Adds what to do about a type that is not registered, and which types the library has: "; register it, ...". */
+void ccw_library_add_type_candidates(const ccw_library *library, ccw_text *text);
+
+/* Success where the types that the signature names are registered, as far as their variables are in the library.
+ * FAILED_PRECONDITION: one is not; the message says which, and what to do. */
+CCW_MUST_USE ccw_status ccw_library_check_types(const ccw_library *library, const ccw_signature *signature);
+
+/* Adds what the type is called whose id is in that variable of some library; nothing where that is not known. */
+void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text);
+
 #endif

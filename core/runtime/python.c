@@ -348,6 +348,44 @@ ccw_status ccw_python_import(
   return status;
 }
 
+/* What a capsule holds, if it is of that size; NULL for None, and where there is nothing to read. */
+static void *pointer_in(PyObject *capsule, size_t size)
+{
+  char content[64];
+  void *pointer = py.PyCapsule_GetPointer(capsule, py.PyCapsule_GetName(capsule));
+  py.PyErr_Clear();
+  return pointer && ccw_read_memory(pointer, content, size) ? pointer : NULL;
+}
+
+/* The GIL is held. Names are unique among types: a name that stands for another gets the module's file in front. */
+static ccw_status register_python_type(const ccw_python *module, PyObject *item)
+{
+  const char *name = py.PyUnicode_AsUTF8AndSize(py.PyTuple_GetItem(item, 0), NULL);
+  XLA_FFI_TypeId *id = pointer_in(py.PyTuple_GetItem(item, 1), sizeof *id);
+  const XLA_FFI_TypeInfo *info = pointer_in(py.PyTuple_GetItem(item, 2), sizeof *info);
+  if (!name || !id) return ccw_ok();
+  int64_t known = ccw_state_type_find(name, strlen(name));
+  ccw_text full = {0};
+  if (known && known != id->type_id) ccw_text_add(&full, "%s: ", ccw_text_data(&module->file));
+  ccw_text_add(&full, "%s", name);
+  ccw_status status = ccw_text_status(&full);
+  if (!status.code) status = ccw_state_type_register(ccw_text_data(&full), full.length, id, info);
+  ccw_text_free(&full);
+  return status;
+}
+
+ccw_status ccw_python_register_types(const ccw_python *module)
+{
+  ccw_status status = ccw_ok();
+  int state = py.PyGILState_Ensure();
+  PyObject *list = py.PyDict_GetItemString(module->globals, "types");
+  for (ssize_t i = 0; !status.code && i < py.PyList_Size(list); ++i)
+    status = register_python_type(module, py.PyList_GetItem(list, i));
+  py.PyErr_Clear();
+  py.PyGILState_Release(state);
+  return status;
+}
+
 void ccw_python_free(ccw_python *module)
 {
   if (!module) return;

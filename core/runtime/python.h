@@ -11,6 +11,10 @@ typedef struct ccw_python ccw_python;
 CCW_MUST_USE ccw_status ccw_python_import(
     const char *module, const char *const *path, size_t path_size, const char *last, ccw_python **out_module);
 
+/* Registers the types of state and user data that the module has in its dictionaries, each under its name there or, where that
+ * is another type's, with the module's file in front. Errors of ccw_state_type_register. */
+CCW_MUST_USE ccw_status ccw_python_register_types(const ccw_python *module);
+
 /* Forgets the handlers; the module itself stays imported, as Python modules do. NULL is fine. */
 void ccw_python_free(ccw_python *module);
 

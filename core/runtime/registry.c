@@ -4,12 +4,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { PLATFORM_SIZE = 32 };
-
 typedef struct registration {
   char *name; /* with room for its NUL */
   size_t name_length;
-  char platform[PLATFORM_SIZE]; /* canonical */
+  char platform[CCW_PLATFORM_SIZE]; /* canonical */
   ccw_handler *handler;
 } registration;
 
@@ -18,11 +16,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static registration *registrations;
 static size_t count, room;
 
-static ccw_status canonical(const char *platform, size_t length, char out_platform[PLATFORM_SIZE])
+ccw_status ccw_platform_canonical(const char *platform, size_t length, char out_platform[CCW_PLATFORM_SIZE])
 {
   static const char *const other_names[][2] = {{"cpu", "host"}, {"gpu", "cuda"}, {"oneapi", "sycl"}};
   if (length == 0) return ccw_invalid("platform: expected a name, got an empty one");
-  if (length >= PLATFORM_SIZE) return ccw_invalid("platform: a name of %zu bytes is too long", length);
+  if (length >= CCW_PLATFORM_SIZE) return ccw_invalid("platform: a name of %zu bytes is too long", length);
   for (size_t i = 0; i < length; ++i) {
     char c = platform[i];
     if (c < '!' || c > '~') return ccw_invalid("platform: a name is of printable ASCII, without spaces");
@@ -106,9 +104,9 @@ static ccw_status insert(size_t at, const char *name, size_t length, const char 
 ccw_status ccw_registry_add(const char *name, size_t name_length, const char *platform, size_t platform_length,
     ccw_handler *handler, bool replace)
 {
-  char canonical_platform[PLATFORM_SIZE];
+  char canonical_platform[CCW_PLATFORM_SIZE];
   if (name_length == 0) return ccw_invalid("name: expected a name, got an empty one");
-  CCW_TRY(canonical(platform, platform_length, canonical_platform));
+  CCW_TRY(ccw_platform_canonical(platform, platform_length, canonical_platform));
 
   pthread_mutex_lock(&lock);
   ccw_status status = ccw_ok();
@@ -157,8 +155,8 @@ static ccw_status not_found(
 ccw_status ccw_registry_find(
     const char *name, size_t name_length, const char *platform, size_t platform_length, ccw_handler **out_handler)
 {
-  char canonical_platform[PLATFORM_SIZE];
-  CCW_TRY(canonical(platform, platform_length, canonical_platform));
+  char canonical_platform[CCW_PLATFORM_SIZE];
+  CCW_TRY(ccw_platform_canonical(platform, platform_length, canonical_platform));
   pthread_mutex_lock(&lock);
   ccw_status status = ccw_ok();
   bool found;

@@ -96,6 +96,30 @@ static void visit_elf(Elf *elf, ccw_name_visitor *visit, void *context)
   }
 }
 
+/* ---- variables ------------------------------------------------------------------------------------------------------- */
+
+static bool is_writable(Elf *elf, const GElf_Sym *symbol)
+{
+  Elf_Scn *section =
+      symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE ? elf_getscn(elf, symbol->st_shndx) : NULL;
+  GElf_Shdr header;
+  return section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_WRITE) && !(header.sh_flags & SHF_TLS);
+}
+
+static bool visit_variables(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, ccw_data_visitor *visit, void *context)
+{
+  Elf_Data *data = elf_getdata(section, NULL);
+  size_t symbols = data && header->sh_entsize > 0 ? header->sh_size / header->sh_entsize : 0;
+  GElf_Sym symbol;
+  for (size_t i = 0; i < symbols && i <= INT32_MAX && gelf_getsym(data, (int)i, &symbol); ++i) {
+    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+    bool is_variable = GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_size > 0 && name && *name;
+    if (is_variable && is_writable(elf, &symbol) && !visit(context, name, symbol.st_value, symbol.st_size))
+      return false;
+  }
+  return true;
+}
+
 /* ---- texts ---------------------------------------------------------------------------------------------------------- */
 
 /* Finds an exported symbol of any sort, by a name of which `length` bytes are compared. */
@@ -222,6 +246,19 @@ ccw_status ccw_symbols_visit_signatures(const char *path, ccw_signature_visitor 
   GElf_Sym ignored;
   signatures in = {opened.elf, find_symbol(opened.elf, prefix, sizeof prefix - 1, &ignored), visit, context};
   visit_elf(opened.elf, visit_signature, &in);
+  close_elf(opened);
+  return ccw_ok();
+}
+
+ccw_status ccw_symbols_visit_data(const char *path, ccw_data_visitor *visit, void *context)
+{
+  elf_file opened;
+  CCW_TRY(open_elf(path, &opened));
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(opened.elf, section));) {
+    GElf_Shdr header;
+    bool has_symbols = gelf_getshdr(section, &header) && (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB);
+    if (has_symbols && !visit_variables(opened.elf, section, &header, visit, context)) break;
+  }
   close_elf(opened);
   return ccw_ok();
 }

@@ -20,7 +20,8 @@ typedef struct storage {
   size_t block;                                 /* bytes of the whole block */
   void (*release)(void *context, void *memory); /* of imported memory; NULL: there is nothing to do */
   void *context;
-  char label[64]; /* of memory that is lent; "" else */
+  _Atomic int64_t undefined_from, undefined_to; /* elements; none where the two are equal */
+  char label[64];                               /* of memory that is lent; "" else */
   bool read_only;
   atomic_bool is_over;
   pthread_t lender; /* the thread that lent it */
@@ -175,6 +176,32 @@ void *ccw_buffer_data(const ccw_buffer *buffer)
   int64_t bits = buffer->first * ccw_dtype_bits(buffer->shape.dtype);
   if (buffer->shape.dtype == XLA_FFI_DataType_TOKEN || bits % 8 != 0 || buffer->ends_in_neighbour) return NULL;
   return (char *)buffer->storage->memory + bits / 8;
+}
+
+void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined)
+{
+  storage *s = buffer->storage;
+  int64_t from = s->undefined_from, to = s->undefined_to, first = buffer->first, end = first + buffer->shape.count;
+  if (!undefined && from == to) return;
+  if (undefined && from == to)
+    from = first, to = end;
+  else if (undefined)
+    from = from < first ? from : first, to = to > end ? to : end;
+  else if (first <= from && to <= end)
+    from = to = 0;
+  else if (first <= from && from < end)
+    from = end;
+  else if (first < to && to <= end)
+    to = first;
+  s->undefined_from = from;
+  s->undefined_to = to;
+}
+
+bool ccw_buffer_is_undefined(const ccw_buffer *buffer)
+{
+  const storage *s = buffer->storage;
+  int64_t from = s->undefined_from, to = s->undefined_to;
+  return from < to && buffer->first < to && from < buffer->first + buffer->shape.count;
 }
 
 bool ccw_buffer_overlaps(const ccw_buffer *a, const ccw_buffer *b)

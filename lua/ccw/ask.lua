@@ -70,6 +70,7 @@ function M.answer(question)
   is_child = true
   local ok, library = pcall(require "ccw.load".load, question.library, { path = question.folders })
   if not ok then return say("failed", one_line(library)) end
+  core.library_invent_types(library) -- the official binding asserts that its types are registered
   say "loaded"
   for i, item in ipairs(list_items(library, question.names)) do
     if i > question.behind then

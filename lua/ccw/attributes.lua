@@ -124,6 +124,12 @@ function M.from(value, fail, position, signature, who)
   return build(value, {}, signature and kinds_of[signature] or {}, who, fail, position)
 end
 
+--- A dictionary of a table without a signature; fail(position, format, ...) raises, `who` wants it.
+function M.build(value, fail, position, who)
+  if type(value) ~= "table" then fail(position, "%s: expected a table, got %s", who, core.kind(value) or type(value)) end
+  return build(value, {}, {}, who, fail, position)
+end
+
 --- attributes: a dictionary, built once and then immutable.
 -- It goes wherever a table of attributes does; #a counts it, and it prints as Lua that makes it.
 

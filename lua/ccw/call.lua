@@ -10,7 +10,7 @@ local kind_of = core.kind
 local option_types = {
   platform = "string", device = "string", aliases = "table", has_side_effect = "boolean", run_id = "integer",
   device_ordinal = "integer", strict = "boolean", signature = "boolean", api_version = "integer", schedule = "string",
-  literal = "any",
+  literal = "any", stages = "any", like_xla = "boolean", custom_options = "any", user_data = "table",
 }
 
 local MOST_NESTED = core.max_tuple_depth --- an end, too, to a table that holds itself
@@ -104,15 +104,75 @@ local function check_options(options, fail)
   end
 end
 
-local stages = { instantiate = true, prepare = true, initialize = true, execute = true, record = true }
+local stage_names = { "instantiate", "prepare", "initialize", "execute", "record" }
+local stage_numbers = {}
+for i, name in ipairs(stage_names) do stage_numbers[name] = i - 1 end
+
+--- Raises for what is no name of a stage.
+local function check_stage_name(name, position, fail)
+  if stage_numbers[name] then return end
+  local near = core.near(tostring(name), stage_names)
+  fail(position, "no stage is called '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
+end
+
+--- The stages of a run as core has them, and whether none runs by itself.
+local function stages_from(stages, fail)
+  if stages == nil then return 0, false end
+  if stages == "by hand" then return 0, true end
+  if stages == "all" then stages = { "prepare", "initialize", "execute" } end
+  if type(stages) ~= "table" then
+    fail(5, "stages: expected \"all\", \"by hand\" or a list of names, got %s", tostring(stages))
+  end
+  local mask = 0
+  for _, name in ipairs(stages) do
+    check_stage_name(name, 5, fail)
+    if name == "instantiate" then fail(5, "stages: instantiate is of no run: it runs once, when the call is prepared") end
+    mask = mask | 1 << stage_numbers[name]
+  end
+  if mask == 0 then fail(5, "stages: expected a list of names, got an empty one; \"by hand\" is for no stage at all") end
+  return mask, false
+end
+
+--- User data by the names of their types, as core takes it: a list {id, value, id, value, ...}. Strings become blocks of their
+--- bytes.
+local function user_data_from(data, fail)
+  local list = {}
+  for name, value in next, data do
+    local id = type(name) == "string" and core.state_type(name)
+    if not id then
+      errors.raise("NOT_FOUND", ("user_data: no type is registered as '%s'; register it, as in lib:type \"NAME\"")
+        :format(tostring(name)))
+    end
+    local kind, open = kind_of(value)
+    if kind == "buffer" and not open then fail(5, "user_data: %s: this buffer is closed", name) end
+    if type(value) == "string" then
+      value = core.block(value)
+    elseif kind ~= "buffer" and (type(value) ~= "userdata" or kind) then
+      fail(5, "user_data: %s: expected a buffer, a string of bytes or a light userdata, got %s", name, kind or type(value))
+    end
+    list[#list + 1], list[#list + 2] = id, value
+  end
+  return list
+end
+
+--- What is seldom said of a call, as core takes it: nil where nothing was.
+local function more_from(options, fail)
+  local platform = options.platform and core.platform(options.platform)
+  local stages, by_hand = stages_from(options.stages, fail)
+  if (platform == nil or platform == "host") and stages == 0 and not by_hand and not options.like_xla and
+    options.custom_options == nil and options.user_data == nil then return nil end
+  local custom = options.custom_options
+  if custom ~= nil and kind_of(custom) ~= "attributes" then
+    custom = attributes.build(custom, fail, 5, "custom_options")
+  end
+  return { platform = platform, stages = stages, by_hand = by_hand, like_xla = options.like_xla, custom_options = custom,
+    user_data = options.user_data and user_data_from(options.user_data, fail) }
+end
 
 --- One handler of several, by stage.
 local function bundle(handlers, fail)
   for stage, handler in next, handlers do
-    if not stages[stage] then
-      local near = core.near(tostring(stage), { "instantiate", "prepare", "initialize", "execute", "record" })
-      fail(1, "no stage is called '%s'%s", tostring(stage), near[1] and "; near: " .. table.concat(near, ", ") or "")
-    end
+    check_stage_name(stage, 1, fail)
     if kind_of(handler) ~= "handler" then
       fail(1, "stage '%s': expected a handler, got %s", stage, kind_of(handler) or type(handler))
     end
@@ -155,16 +215,18 @@ end
 
 --- Hands everything over to `receive`, core.call or core.prepare, flat. A result that is one array needs no list.
 local function hand_over(receive, fail, target, operands, results, attrs, options)
-  local platform, aliases, run_id, device_ordinal, strict, as_it_is = "host", nil, 0, 0, false, false
+  local platform, aliases, run_id, device_ordinal, strict, as_it_is, more = "host", nil, 0, 0, false, false, nil
   if options ~= nil then
     check_options(options, fail)
     platform, strict, as_it_is = options.platform or "host", options.strict, options.signature == false
     aliases = flatten_aliases(options.aliases, fail)
     run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
+    more = more_from(options, fail)
   end
   local handler, name = resolve(target, platform, fail)
   local flat_operands = flatten_operands(operands, fail)
-  local signature = not as_it_is and signature_of(handler) or nil
+  local signature = signature_of(handler) -- also where it is not wanted: it names the types that have to be registered
+  if as_it_is then signature = nil end
   if results == nil then results = determined_results(signature, name or handler.name, flat_operands, fail) end
   local returns, flat_results = type(results) == "string" and core.buffer(results) or nil, nil
   if not returns then
@@ -173,17 +235,75 @@ local function hand_over(receive, fail, target, operands, results, attrs, option
   end
   local flat_attributes = attributes.from(attrs, fail, 4, signature, name or handler.name)
   return receive(handler, flat_operands, flat_results, flat_attributes, returns, name, aliases, run_id, device_ordinal, strict,
-    as_it_is)
+    as_it_is, more)
 end
+
+--- future: the outcome of a call that was started and may not be complete yet.
+-- f:wait([seconds]) gives the results, or raises the call's error; DEADLINE_EXCEEDED when the time is up before, and then it may
+-- be waited for again, or dropped. f:done() tells whether there is nothing to wait for. What the call is made of stays alive
+-- until it is complete, whoever drops what. A wait lets handlers and tasks in Lua run, and Ctrl-C ends it.
+local future_methods = {}
+local future_meta = { __name = "ccw.future", __index = errors.index_of("future", future_methods) }
+
+--- Futures that nobody has waited for: they keep their calls, and with them imported memory, until they are complete.
+local pending = {}
+local current = setmetatable({}, { __mode = "k" }) -- the newest future of a call
+
+--- Takes the outcome of a future, whose run is complete.
+local function settle(future, seconds)
+  local results, err = errors.try(core.call_wait, future.call, seconds)
+  if err and err.code == "DEADLINE_EXCEEDED" and not core.call_done(future.call) then error(err, 0) end
+  pending[future] = nil
+  future.settled, future.results, future.error = true, results, err
+end
+
+--- Settles what has become complete, so that it is not kept any longer.
+local function sweep()
+  for future in next, pending do
+    if core.call_done(future.call) then settle(future, 0) end
+  end
+end
+
+--- future:wait([seconds]) -> results. Waits for the call, as long as it takes where no time is given.
+function future_methods:wait(seconds)
+  local misuse = errors.misuse_of "wait"
+  errors.check(misuse, 1, seconds, "number", true)
+  if seconds and (seconds ~= seconds or seconds < 0) then misuse(1, "expected 0 seconds or more, got %s", tostring(seconds)) end
+  if not self.settled then settle(self, seconds or -1) end
+  if self.error then error(self.error, 0) end
+  return self.results
+end
+
+--- future:done() -> boolean. Whether the call is complete.
+function future_methods:done() return self.settled or core.call_done(self.call) end
+
+function future_meta:__tostring()
+  local how = not self:done() and "not complete" or self.error and "failed" or "complete"
+  return ("future of %s: %s"):format(core.call_name(self.call), how)
+end
+
+--- call:start() -> future. Runs the handler until it returns, and does not wait for the future that it may have left.
+local function start(call)
+  sweep()
+  local before = current[call]
+  if before and not before.settled and core.call_done(call) then settle(before, 0) end
+  core.call_start(call)
+  local future = setmetatable({ call = call, settled = false }, future_meta)
+  pending[future], current[call] = true, future
+  return future
+end
+core.call_metatable.__index.start = start
 
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
 
 --- call: a call that was prepared, to be run many times.
 -- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
--- nothing, and raises an error object with the handler's code and message. Methods: call:explain(), call:close().
+-- nothing, and raises an error object with the handler's code and message; results of a run that failed are undefined, and say
+-- so when they are read. Methods: call:start(), call:stage(name), call:explain([stage]), call:close().
 
 --- ccw.prepare(target, operands [, results [, attributes [, options]]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.
+-- The handler's stage instantiate, if it has one, runs now, and the state that it makes ends with the call.
 -- call:explain() shows the frame. The arguments are those of ccw.call.
 function M.prepare(target, operands, results, attrs, options)
   return hand_over(core.prepare, misuse_of_prepare, target, operands, results, attrs, options)
@@ -199,7 +319,11 @@ end
 -- Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory of arg 1: a result given as
 -- a type gets a copy of it first, the operand's own buffer is overwritten; run_id and device_ordinal, 0 both, for handlers that
 -- ask; strict, check that a pred result holds 0 and 1 only; signature = false, hand the call over as it is, for the handler itself to
--- check. has_side_effect and schedule change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a
+-- check. What handlers may ask for: custom_options, a table like that of attributes; user_data = {NAME = value}, by the names of
+-- registered types, a buffer's memory, a string's bytes (a copy) or a light userdata; like_xla = true answers as XLA's CPU does,
+-- which has no scratch memory: without it there is some. stages: which run, in their order; on the host "execute" alone, as on XLA's
+-- CPU, on other platforms prepare, initialize, execute, which "all" is for everywhere; or a list of names; "by hand" runs none by
+-- itself, see call:stage. has_side_effect and schedule change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a
 -- literal is refused. A failure raises an error object with the handler's code and message.
 function M.call(target, operands, results, attrs, options)
   return hand_over(core.call, misuse_of_call, target, operands, results, attrs, options)

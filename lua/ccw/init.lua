@@ -29,6 +29,7 @@ local ccw = {
   compare = comparison.compare,
   match = match,
   load = load.load,
+  threads = core.threads,
   register = registry.register,
   registered = registry.registered,
   find = registry.find,

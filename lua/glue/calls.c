@@ -1,14 +1,18 @@
 /* Prepared calls. */
 #include "glue.h"
 
+#include <string.h>
+
 /* The user value of a call: a list of what a run returns, in its nesting, and of the buffers that it uses. Core holds the
  * buffers too; this list holds what keeps imported memory alive. */
-enum { RETURNS = 1, OPERANDS, RESULTS };
+enum { RETURNS = 1, OPERANDS, RESULTS, OPTIONS };
 
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
- * run_id, device_ordinal, strict, as_it_is. Operands and results are flat lists of buffers, or results are nil and RETURNED is the
- * only one; attributes are a dictionary, a simple table or nil. */
-enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT, AS_IT_IS };
+ * run_id, device_ordinal, strict, as_it_is, options. Operands and results are flat lists of buffers, or results are nil and RETURNED
+ * is the only one; attributes are a dictionary, a simple table or nil; options are nil or a table of what is seldom said:
+ * platform, canonical; stages, as core has them; by_hand, like_xla, checked; custom_options, a dictionary; user_data, a list
+ * {id, address or value, id, ...}. */
+enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT, AS_IT_IS, MORE };
 
 /* The box of a call has a second place: not NULL while it runs. */
 enum { RUNNING = 1 };
@@ -70,6 +74,47 @@ static ccw_alias *check_aliases(lua_State *L, int index, int64_t *out_count)
   return aliases;
 }
 
+/* Where user data lies: a buffer's memory, a block, or an address. */
+static void *check_user_data(lua_State *L, int index)
+{
+  if (kind_of(L, index) == CCW_BUFFER) return ccw_buffer_data(check_buffer(L, index));
+  return lua_touserdata(L, index);
+}
+
+static void take_user_data(lua_State *L, ccw_call_options *options)
+{
+  options->user_data_count = (int64_t)lua_rawlen(L, -1) / 2;
+  ccw_user_data *list = lua_newuserdatauv(L, (size_t)options->user_data_count * sizeof *list, 0);
+  options->user_data = list;
+  for (int64_t i = 0; i < options->user_data_count; ++i) {
+    lua_rawgeti(L, -2, 2 * i + 1);
+    lua_rawgeti(L, -3, 2 * i + 2);
+    list[i] = (ccw_user_data){luaL_checkinteger(L, -2), check_user_data(L, -1)};
+    lua_pop(L, 2);
+  }
+}
+
+static bool has_flag(lua_State *L, const char *name)
+{
+  bool is_set = lua_getfield(L, MORE, name) != LUA_TNIL && lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return is_set;
+}
+
+/* Takes what stands in the table of options, which keeps it. Leaves things on the stack. */
+static void take_options(lua_State *L, ccw_call_options *options)
+{
+  if (lua_isnil(L, MORE)) return;
+  options->by_hand = has_flag(L, "by_hand");
+  options->like_xla = has_flag(L, "like_xla");
+  lua_getfield(L, MORE, "stages");
+  options->stages = (unsigned)lua_tointeger(L, -1);
+  lua_getfield(L, MORE, "platform");
+  options->platform = lua_tostring(L, -1);
+  if (lua_getfield(L, MORE, "custom_options") != LUA_TNIL) options->custom_options = check_box(L, -1, CCW_ATTRIBUTES);
+  if (lua_getfield(L, MORE, "user_data") != LUA_TNIL) take_user_data(L, options);
+}
+
 /* What messages call the call that stands on the stack. Stays valid as long as that stands there. */
 static const char *name_of(lua_State *L)
 {
@@ -85,6 +130,24 @@ static ccw_status name_status(lua_State *L, ccw_status status)
   return named;
 }
 
+/* Raises the failure of a call: the text tells in which stage. */
+static int raise_run(lua_State *L, ccw_status status, const char *name)
+{
+  static const char *const stages[] = {
+#define NAME(NAME, stage, number) #stage,
+      CCW_STAGES(NAME)
+#undef NAME
+  };
+  const char *stage = NULL, *text = ccw_status_text(status);
+  size_t length = strlen(name);
+  if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; ++i) {
+      size_t size = strlen(stages[i]);
+      if (strncmp(text + length + 2, stages[i], size) == 0 && text[length + 2 + size] == ':') stage = stages[i];
+    }
+  return raise_status(L, status, name, stage);
+}
+
 /* Prepares the call that stands on the stack, to be kept or to be run and forgotten; raises when that fails. */
 static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
 {
@@ -94,6 +157,7 @@ static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
       .strict = lua_toboolean(L, STRICT),
       .as_it_is = lua_toboolean(L, AS_IT_IS)};
   options.aliases = check_aliases(L, ALIASES, &options.alias_count);
+  take_options(L, &options);
   buffer_list operands, results;
   make_room(L, ARGS, &operands);
   make_room(L, RETS, &results);
@@ -116,7 +180,7 @@ static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
   if (simple) ccw_attributes_release(attributes); /* the call holds them */
   if (is_built && !status.code) return;
   if (!is_built) status = name_status(L, status);
-  raise_status(L, status, name_of(L), NULL);
+  raise_run(L, status, name_of(L));
 }
 
 /* Pushes a copy of the list at an index, if there is one: the caller may change its own. */
@@ -151,59 +215,165 @@ static int is_flat(lua_State *L)
 /* prepare(...) -> call. Every run gives back what stands at RETURNED. */
 static int call_prepare(lua_State *L)
 {
-  lua_settop(L, AS_IT_IS);
+  lua_settop(L, MORE);
   void **box = new_box(L, CCW_CALL);
   int at = lua_gettop(L);
   prepare(L, true, (ccw_call **)box);
-  lua_createtable(L, 3, 0);
+  lua_createtable(L, 4, 0);
   lua_pushvalue(L, RETURNED);
   lua_rawseti(L, -2, RETURNS);
   push_copy(L, ARGS);
   lua_rawseti(L, -2, OPERANDS);
   push_copy(L, RETS);
   lua_rawseti(L, -2, RESULTS);
+  lua_pushvalue(L, MORE);
+  lua_rawseti(L, -2, OPTIONS);
   lua_setiuservalue(L, at, 1);
   lua_settop(L, at);
   return 1;
 }
 
-/* Runs it with the Lua state given up: the handler, or a thread that it waits for, may be written in Lua. */
-static ccw_status run_given_up(owner *o, ccw_call *call)
+/* Whether Ctrl-C came since `before` was the hook: it sets one, to stop Lua. */
+static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
+{
+  return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
+}
+
+/* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. */
+static ccw_status wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds)
+{
+  const double slice = 0.05;
+  double deadline = seconds < 0 ? -1 : now() + seconds;
+  lua_Hook before = lua_gethook(L);
+  for (;;) {
+    double left = seconds < 0 ? slice : deadline - now();
+    int depth = owner_give_up(o);
+    ccw_status status = ccw_call_wait(call, left < 0 ? 0 : left < slice ? left : slice);
+    owner_take_back(o, depth);
+    if (status.code != XLA_FFI_Error_Code_DEADLINE_EXCEEDED || ccw_call_is_done(call)) return status;
+    if (is_interrupted(L, o, before)) return status;
+    if (seconds >= 0 && now() >= deadline) {
+      ccw_status_free(status);
+      return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", ccw_call_name(call), seconds);
+    }
+    ccw_status_free(status);
+  }
+}
+
+/* Runs it with the Lua state given up, and waits for its future. */
+static ccw_status run_given_up(lua_State *L, owner *o, ccw_call *call)
 {
   int depth = owner_give_up(o);
-  ccw_status status = ccw_call_run(call);
+  ccw_status status = ccw_call_start(call);
+  if (!status.code && ccw_call_is_done(call)) status = ccw_call_wait(call, 0);
+  bool is_pending = !status.code && !ccw_call_is_done(call);
   owner_take_back(o, depth);
-  return status;
+  return is_pending ? wait_given_up(L, o, call, -1) : status;
 }
 
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
 static int call_once(lua_State *L)
 {
-  lua_settop(L, AS_IT_IS);
+  lua_settop(L, MORE);
   owner *o = owner_of(L);
   ccw_call *call;
   prepare(L, false, &call);
-  ccw_status status = run_given_up(o, call);
+  ccw_status status = run_given_up(L, o, call);
   ccw_call_free(call);
-  if (status.code) return raise_status(L, status, name_of(L), "execute");
+  if (status.code) return raise_run(L, status, name_of(L));
   lua_pushvalue(L, RETURNED);
+  return 1;
+}
+
+static ccw_call *check_idle(lua_State *L, void ***out_box)
+{
+  void **box = check_kind(L, 1, CCW_CALL);
+  ccw_call *call = box[0] ? box[0] : check_box(L, 1, CCW_CALL);
+  if (box[RUNNING]) luaL_error(L, "this call is running");
+  *out_box = box;
+  return call;
+}
+
+static int push_returns(lua_State *L)
+{
+  lua_getiuservalue(L, 1, 1);
+  lua_rawgeti(L, -1, RETURNS);
   return 1;
 }
 
 /* Runs the handler. What is called call() in Lua is described in ccw/call.lua. */
 static int call_run(lua_State *L)
 {
-  void **box = check_kind(L, 1, CCW_CALL);
-  ccw_call *call = box[0] ? box[0] : check_box(L, 1, CCW_CALL);
-  if (box[RUNNING]) return luaL_error(L, "this call is running");
+  void **box;
+  ccw_call *call = check_idle(L, &box);
   owner *o = owner_in(L, lua_upvalueindex(1));
   box[RUNNING] = call; /* the handler may be written in Lua, and close it */
-  ccw_status status = run_given_up(o, call);
+  ccw_status status = run_given_up(L, o, call);
   box[RUNNING] = NULL;
-  if (status.code) return raise_status(L, status, ccw_call_name(call), "execute");
-  lua_getiuservalue(L, 1, 1);
-  lua_rawgeti(L, -1, RETURNS);
+  if (status.code) return raise_run(L, status, ccw_call_name(call));
+  return push_returns(L);
+}
+
+/* call_start(call). Runs it until the handler returns. */
+static int call_start(lua_State *L)
+{
+  void **box;
+  ccw_call *call = check_idle(L, &box);
+  owner *o = owner_of(L);
+  box[RUNNING] = call;
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_call_start(call);
+  owner_take_back(o, depth);
+  box[RUNNING] = NULL;
+  return status.code ? raise_run(L, status, ccw_call_name(call)) : 0;
+}
+
+/* call_wait(call, seconds) -> the results of the run that was started. Below 0: as long as it takes. */
+static int call_wait(lua_State *L)
+{
+  void **box;
+  ccw_call *call = check_idle(L, &box);
+  double seconds = luaL_checknumber(L, 2);
+  owner *o = owner_of(L);
+  box[RUNNING] = call;
+  ccw_status status = wait_given_up(L, o, call, seconds);
+  box[RUNNING] = NULL;
+  return status.code ? raise_run(L, status, ccw_call_name(call)) : push_returns(L);
+}
+
+/* call_done(call) -> boolean. Whether the run that was started is complete. */
+static int call_done(lua_State *L)
+{
+  lua_pushboolean(L, ccw_call_is_done(check_box(L, 1, CCW_CALL)));
   return 1;
+}
+
+static XLA_FFI_ExecutionStage check_stage(lua_State *L, int index)
+{
+  static const char *const names[] = {
+#define NAME(NAME, stage, number) #stage,
+      CCW_STAGES(NAME)
+#undef NAME
+          NULL};
+  return (XLA_FFI_ExecutionStage)luaL_checkoption(L, index, "execute", names);
+}
+
+/* call:stage(name) -> results, for execute. Runs one stage by itself: "instantiate", once; "prepare", which begins an execution
+ * anew; "initialize"; "execute"; "record". A call whose stages are all to be run in this way is prepared with
+ * {stages = "by hand"}. */
+static int call_stage(lua_State *L)
+{
+  void **box;
+  ccw_call *call = check_idle(L, &box);
+  XLA_FFI_ExecutionStage stage = check_stage(L, 2);
+  owner *o = owner_of(L);
+  box[RUNNING] = call;
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_call_stage(call, stage);
+  owner_take_back(o, depth);
+  box[RUNNING] = NULL;
+  if (status.code) return raise_run(L, status, ccw_call_name(call));
+  return stage == XLA_FFI_ExecutionStage_EXECUTE ? push_returns(L) : 0;
 }
 
 /* call_name(call) -> string. What messages call it. */
@@ -213,12 +383,15 @@ static int call_name(lua_State *L)
   return 1;
 }
 
-/* call:explain() -> string. The frame, field by field, as the handler finds it in memory: offset, field, value. */
+/* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
+ * memory: offset, field, value. */
 static int call_explain(lua_State *L)
 {
   ccw_text text = {0};
-  ccw_call_explain(check_box(L, 1, CCW_CALL), &text);
-  return push_text(L, &text);
+  ccw_status status = ccw_call_explain(check_box(L, 1, CCW_CALL), check_stage(L, 2), &text);
+  if (!status.code) return push_text(L, &text);
+  ccw_text_free(&text);
+  return raise_status(L, status, NULL, NULL);
 }
 
 /* call:close(). Lets go of handler and buffers. `local call <close> = ...` does it at the end of the block. */
@@ -234,9 +407,11 @@ static int call_close(lua_State *L)
 void open_calls(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", call_close}, {"__close", call_close}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"explain", call_explain}, {"close", call_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat}, {"call_name", call_name}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"explain", call_explain}, {"stage", call_stage}, {"close", call_close}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
+      {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
+      {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   push_owner(L);
   lua_pushcclosure(L, call_run, 1); /* at hand without a look into the registry: this is the path that counts */

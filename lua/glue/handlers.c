@@ -10,22 +10,15 @@ static int handler_bundle(lua_State *L)
 {
   const char *name = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
-  XLA_FFI_Handler_Bundle bundle = {0};
-#define TAKE(NAME, stage, number)                                                                  \
-  lua_getfield(L, 2, #stage);                                                                      \
-  if (!lua_isnil(L, -1)) bundle.stage = ccw_handler_describe(check_handler(L, -1)).bundle.execute; \
+  void **box = new_box(L, CCW_HANDLER);
+  ccw_handler *handlers[CCW_STAGE_COUNT] = {NULL};
+#define TAKE(NAME, stage, number)                                 \
+  lua_getfield(L, 2, #stage);                                     \
+  if (!lua_isnil(L, -1)) handlers[number] = check_handler(L, -1); \
   lua_pop(L, 1);
   CCW_STAGES(TAKE)
 #undef TAKE
-  lua_getfield(L, 2, "execute");
-  const ccw_handler *execute = lua_isnil(L, -1) ? NULL : check_handler(L, -1);
-  ccw_signature *signature = execute ? ccw_handler_signature(execute) : NULL;
-  void **box = new_box(L, CCW_HANDLER);
-  lua_pushvalue(L, 2); /* keeps the parts, and with them their libraries */
-  lua_setiuservalue(L, -2, 1);
-  CHECK_STATUS(
-      L, ccw_handler_new(name, &bundle, 0, execute ? ccw_handler_library(execute) : NULL, (ccw_handler **)box));
-  if (signature) ccw_handler_set_signature(*box, signature);
+  CHECK_STATUS(L, ccw_handler_of_stages(name, handlers, (ccw_handler **)box));
   return 1;
 }
 
@@ -140,6 +133,17 @@ static int registry_add(lua_State *L)
   return 0;
 }
 
+/* platform(name) -> string. The canonical name. */
+static int platform_name(lua_State *L)
+{
+  size_t length;
+  const char *name = luaL_checklstring(L, 1, &length);
+  char canonical[CCW_PLATFORM_SIZE];
+  CHECK_STATUS(L, ccw_platform_canonical(name, length, canonical));
+  lua_pushstring(L, canonical);
+  return 1;
+}
+
 /* find(name, platform) -> handler. */
 static int registry_find(lua_State *L)
 {
@@ -167,9 +171,9 @@ void open_handlers(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", handler_gc}, {"__index", handler_index}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"register", registry_add}, {"find", registry_find},
-      {"registered", registry_at}, {"handler_signature", handler_signature}, {"handler_ask", handler_ask},
-      {"set_signature", handler_set_signature}, {"handler_library", handler_library}, {"handler_place", handler_place},
-      {NULL, NULL}};
+      {"platform", platform_name}, {"registered", registry_at}, {"handler_signature", handler_signature},
+      {"handler_ask", handler_ask}, {"set_signature", handler_set_signature}, {"handler_library", handler_library},
+      {"handler_place", handler_place}, {NULL, NULL}};
   new_kind(L, CCW_HANDLER, metamethods, NULL);
   lua_setfield(L, -2, "handler_metatable");
   luaL_setfuncs(L, functions, 0);

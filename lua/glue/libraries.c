@@ -146,6 +146,47 @@ static int library_about(lua_State *L)
   return 3;
 }
 
+/* register_type(library, name, id, info). See ccw_library_register_type. */
+static int library_register_type(lua_State *L)
+{
+  const char *name = check_text(L, 2);
+  const char *id = lua_isnoneornil(L, 3) ? NULL : check_text(L, 3);
+  const char *info = lua_isnoneornil(L, 4) ? NULL : check_text(L, 4);
+  CHECK_STATUS(L, ccw_library_register_type(check_box(L, 1, CCW_LIBRARY), name, id, info));
+  return 0;
+}
+
+/* library_invent_types(library). In a process that only asks, see ccw_library_invent_types. */
+static int library_invent_types(lua_State *L)
+{
+  ccw_library_invent_types(check_box(L, 1, CCW_LIBRARY));
+  return 0;
+}
+
+/* state_type(name) -> id, nil for a name that no type has. */
+static int state_type(lua_State *L)
+{
+  size_t length;
+  const char *name = luaL_checklstring(L, 1, &length);
+  int64_t id = ccw_state_type_find(name, length);
+  if (id == 0) return 0;
+  lua_pushinteger(L, id);
+  return 1;
+}
+
+/* state_type_at(i) -> name, id, is_state; nothing past the end. Counted from 0, the newest first. */
+static int state_type_at(lua_State *L)
+{
+  ccw_text name = {0};
+  int64_t id;
+  bool is_state;
+  if (!ccw_state_type_at((size_t)check_integer(L, 1, 0, INT64_MAX), &name, &id, &is_state)) return 0;
+  push_text(L, &name);
+  lua_pushinteger(L, id);
+  lua_pushboolean(L, is_state);
+  return 3;
+}
+
 static int library_gc(lua_State *L)
 {
   void **box = check_kind(L, 1, CCW_LIBRARY);
@@ -161,7 +202,8 @@ void open_libraries(lua_State *L)
       {"library_handler", library_handler}, {"library_names", library_names}, {"file_names", library_file_names},
       {"library_about", library_about}, {"library_place", library_place}, {"library_signature", library_signature},
       {"library_tell", library_tell}, {"library_origin", library_origin}, {"file_signatures", library_file_signatures},
-      {NULL, NULL}};
+      {"library_register_type", library_register_type}, {"library_invent_types", library_invent_types},
+      {"state_type", state_type}, {"state_type_at", state_type_at}, {NULL, NULL}};
   new_kind(L, CCW_LIBRARY, metamethods, NULL);
   lua_setfield(L, -2, "library_metatable");
   luaL_setfuncs(L, functions, 0);

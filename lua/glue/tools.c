@@ -39,6 +39,27 @@ static int quote(lua_State *L)
   return push_text(L, &text);
 }
 
+/* block(string) -> userdata. A copy of the bytes, which C may write to. */
+static int block(lua_State *L)
+{
+  size_t length;
+  const char *bytes = luaL_checklstring(L, 1, &length);
+  memcpy(lua_newuserdatauv(L, length, 0), bytes, length);
+  return 1;
+}
+
+/* ccw.threads([count]) -> integer. How many threads handlers have for their tasks: as many as there are processors, or as were
+ * set, 1 to 1024. */
+static int threads(lua_State *L)
+{
+  if (!lua_isnoneornil(L, 1)) {
+    ccw_status status = ccw_pool_resize(check_integer(L, 1, INT64_MIN, INT64_MAX));
+    if (status.code) return raise_misuse(L, 1, status);
+  }
+  lua_pushinteger(L, ccw_pool_size());
+  return 1;
+}
+
 /* kind(value) -> string, open. "buffer", "type" and so on for what is of this module, else nil; and whether it is usable
  * still. */
 static int kind(lua_State *L)
@@ -143,7 +164,8 @@ static int fail_memory(lua_State *L)
 
 void open_tools(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"kind", kind}, {"clock", clock_now},
-      {"home", home}, {"make_folder", make_folder}, {"memory", memory}, {"fail_memory", fail_memory}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"block", block}, {"threads", threads},
+      {"kind", kind}, {"clock", clock_now}, {"home", home}, {"make_folder", make_folder}, {"memory", memory},
+      {"fail_memory", fail_memory}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

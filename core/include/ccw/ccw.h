@@ -314,6 +314,13 @@ CCW_API void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_tex
 /* Copies all elements between buffers of one dtype and count. INVALID_ARGUMENT: they differ. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
 
+/* Marks the memory of a buffer as holding nothing that means anything, or as good again. A call that fails does so with its
+ * results. Views of the same memory are undefined too. */
+CCW_API void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined);
+
+/* Whether some of its elements hold nothing that means anything. */
+CCW_API bool ccw_buffer_is_undefined(const ccw_buffer *buffer);
+
 /* DATA_LOSS: a pred that is neither 0 nor 1, with its position. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_check(const ccw_buffer *buffer);
 
@@ -494,6 +501,12 @@ typedef struct ccw_library ccw_library;
 CCW_API CCW_MUST_USE ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle,
     XLA_FFI_Handler_Traits traits, ccw_library *library, ccw_handler **out_handler);
 
+/* Makes one handler of several, by stage: each gives its execute function, and is retained; NULL where there is none for a stage.
+ * The signature is that of the one for execute. Errors of ccw_handler_new. */
+enum { CCW_STAGE_COUNT = 5 };
+CCW_API CCW_MUST_USE ccw_status ccw_handler_of_stages(
+    const char *name, ccw_handler *const handlers[CCW_STAGE_COUNT], ccw_handler **out_handler);
+
 /* Another reference, and one less. */
 CCW_API ccw_handler *ccw_handler_retain(ccw_handler *handler);
 CCW_API void ccw_handler_release(ccw_handler *handler);
@@ -615,9 +628,14 @@ CCW_API CCW_MUST_USE ccw_status ccw_library_file_signatures(
 CCW_API const char *ccw_library_registered(const ccw_library *library);
 CCW_API const char *ccw_library_refused(const ccw_library *library);
 
-/* Registers a handler under a name for a platform. Platform names are canonical: lower case, "cpu" is "host", "gpu" is
- * "cuda", "oneapi" is "sycl"; they are of printable ASCII, without spaces, and up to 31 bytes. The same handler again is
- * fine; another one under a taken name is refused unless `replace`.
+/* The canonical name of a platform: lower case, "cpu" is "host", "gpu" is "cuda", "oneapi" is "sycl". INVALID_ARGUMENT: not of
+ * printable ASCII without spaces, or of more than 31 bytes. */
+enum { CCW_PLATFORM_SIZE = 32 };
+CCW_API CCW_MUST_USE ccw_status ccw_platform_canonical(
+    const char *platform, size_t length, char out_platform[CCW_PLATFORM_SIZE]);
+
+/* Registers a handler under a name for a platform, which is made canonical. The same handler again is fine; another one under
+ * a taken name is refused unless `replace`.
  * INVALID_ARGUMENT: a name that is taken by another handler, or empty; a platform that has no such name. */
 CCW_API CCW_MUST_USE ccw_status ccw_registry_add(const char *name, size_t name_length, const char *platform,
     size_t platform_length, ccw_handler *handler, bool replace);
@@ -631,10 +649,48 @@ CCW_API CCW_MUST_USE ccw_status ccw_registry_find(
  * reference to the handler. False past the end, and then nothing is given. */
 CCW_API bool ccw_registry_at(size_t i, ccw_text *out_name, ccw_text *out_platform, ccw_handler **out_handler);
 
+/* ==== types of state and user data =====================================================================================
+ *
+ * State and user data pass through the runtime as pointers, and each has a type: a name, and an id that the runtime gives to
+ * the variable in which the handlers of that type look for it. Types stay registered until the process ends. */
+
+/* Registers a type under a name. *type_id is 0, and gets an id that is free, or is an id of the caller's. `info`, NULL for types
+ * of user data, says how state of that type ends; it is copied. The same name with the same id again is fine.
+ * INTERNAL, as in XLA: the name has another id. INVALID_ARGUMENT: no name, or no type_id. */
+CCW_API CCW_MUST_USE ccw_status ccw_state_type_register(
+    const char *name, size_t name_length, XLA_FFI_TypeId *type_id, const XLA_FFI_TypeInfo *info);
+
+/* The id of the type of that name, 0 where there is none. */
+CCW_API int64_t ccw_state_type_find(const char *name, size_t name_length);
+
+/* Type number `i`, the newest first: adds its name to a text; *out_is_state: it may be state. False past the end. */
+CCW_API bool ccw_state_type_at(size_t i, ccw_text *out_name, int64_t *out_id, bool *out_is_state);
+
+/* Registers a type with the variables, or the functions without parameters that give their addresses, of those names in a
+ * library. `id_symbol` and `info_symbol` may be NULL: then ccw_type_id_NAME and ccw_type_info_NAME are sought, and what C++
+ * calls NAME::id and NAME::info; without an info it is a type of user data.
+ * NOT_FOUND, with what could be meant. Errors of ccw_state_type_register. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_register_type(
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol);
+
+/* Gives every variable of the library that may be the id of a type, and has none, one that means nothing: in a process which
+ * only asks handlers what they bind, since the official binding asserts that ids are there. */
+CCW_API void ccw_library_invent_types(ccw_library *library);
+
+/* ==== threads ==========================================================================================================*/
+
+/* How many threads the pool has on which handlers run tasks: as many as there are processors, or as were set. */
+CCW_API int64_t ccw_pool_size(void);
+
+/* Sets how many. Threads that are one too many end after their task. INVALID_ARGUMENT: not 1 to 1024. */
+CCW_API CCW_MUST_USE ccw_status ccw_pool_resize(int64_t size);
+
 /* ==== call =============================================================================================================
  *
  * A call that is built once and run many times: handler, operands, results and attributes, in a frame that is built and
- * frozen before the first run. Running it allocates nothing. It holds its buffers, so that they may be released. */
+ * frozen before the first run. It is what XLA calls a call site: the handler's instantiate function runs when it is prepared,
+ * and the state that this makes lives as long as the call. Running it allocates nothing. It holds its buffers, so that they
+ * may be released. */
 
 typedef struct ccw_call ccw_call;
 
@@ -642,6 +698,11 @@ typedef struct ccw_alias {
   int64_t result;
   int64_t operand;
 } ccw_alias;
+
+typedef struct ccw_user_data {
+  int64_t type_id;
+  void *data; /* borrowed */
+} ccw_user_data;
 
 typedef struct ccw_call_options {
   const char *name;         /* what messages call it; NULL: the handler's name */
@@ -651,6 +712,14 @@ typedef struct ccw_call_options {
   int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
   bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
+  const char *
+      platform; /* canonical; NULL: "host", where a run is the execute stage alone, elsewhere prepare and initialize too */
+  unsigned stages; /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: the platform's */
+  bool by_hand;    /* no stage runs before ccw_call_run or ccw_call_stage, instantiate neither */
+  bool like_xla;   /* offer what XLA's CPU offers and nothing else: no scratch memory */
+  const ccw_user_data *user_data; /* what handlers find by type; the list is copied */
+  int64_t user_data_count;
+  ccw_attributes *custom_options; /* retained; NULL: none */
 } ccw_call_options;
 
 /* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
@@ -658,26 +727,46 @@ typedef struct ccw_call_options {
  * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
  * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
  * or result without a declared alias, an alias that names none or whose shapes differ: all in one message; and then all that
- * does not fit the handler's signature, if it is known: ccw_handler_signature. */
+ * does not fit the handler's signature, if it is known: ccw_handler_signature. FAILED_PRECONDITION: the handler binds state or
+ * user data of a type that is not registered. Else what its instantiate function says; nothing is left of a call that fails. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands,
     int64_t operand_count, ccw_buffer *const *results, int64_t result_count, ccw_attributes *attributes,
     const ccw_call_options *options, ccw_call **out_call);
 
-/* Runs it, in one thread at a time. A failure of the handler keeps its code and text; the name and the stage stand in front of the text.
- * UNKNOWN: also a C++ exception out of the handler, with its text. */
+/* Runs it and waits for its future, if it has one. A failure of the handler keeps its code and text; the name and the stage
+ * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined.
+ * UNKNOWN: also a C++ exception out of the handler, with its text. FAILED_PRECONDITION: it is running already. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
 
-/* The name of the call whose handler this thread runs now, NULL for none; *out_doing is the stage, or "metadata" while a
- * handler is asked for that. A signal handler may ask, to say where the process dies. Both are borrowed. */
+/* Runs it until the handler returns, and does not wait for its future. What fails before that is reported by ccw_call_wait.
+ * The outcome of a run before, for which nobody has waited, is dropped. FAILED_PRECONDITION: it is running already. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_start(ccw_call *call);
+
+/* Whether there is nothing to wait for: the run that was started is complete, or none was. */
+CCW_API bool ccw_call_is_done(const ccw_call *call);
+
+/* Waits for the run that was started, for that many seconds or, below 0, as long as it takes, and gives its outcome.
+ * DEADLINE_EXCEEDED: it is not complete yet. FAILED_PRECONDITION: none was started. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_wait(ccw_call *call, double seconds);
+
+/* Runs one stage by itself, and waits for its future: instantiate once; prepare begins an execution anew, so that the state of
+ * the one before ends; initialize; execute; record. NOT_FOUND: the handler has no function for it.
+ * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
+
+/* The name of the call whose handler this thread runs now, NULL for none; *out_doing is the stage, "a task" on a thread of the
+ * pool, or "metadata" while a handler is asked for that. A signal handler may ask, to say where the process dies. Both are
+ * borrowed. */
 CCW_API const char *ccw_call_running(const char **out_doing);
 
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
 
-/* Adds the frame field by field, as memory, in the form in which the handler gets it. */
-CCW_API void ccw_call_explain(const ccw_call *call, ccw_text *text);
+/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
 
-/* Frees it. NULL is fine. Not while it runs. */
+/* Lets go of it: NULL is fine. It ends at once, and with it the state of its stages, or when the future of a run that is under
+ * way is complete. */
 CCW_API void ccw_call_free(ccw_call *call);
 
 #ifdef __cplusplus

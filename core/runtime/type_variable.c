@@ -1,0 +1,114 @@
+#include "runtime/type_variable.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "runtime/foreign.h"
+#include "runtime/symbols.h"
+
+static const char our_id[] = "ccw_type_id_", our_info[] = "ccw_type_info_";
+
+typedef struct listing {
+  uintptr_t base;
+  ccw_type_variable *variables;
+  ccw_status status;
+} listing;
+
+/* The type whose id is in the variable of that symbol; false where it is no such variable. */
+static bool type_of(const char *symbol, size_t size, char *out_type, size_t room, bool *out_is_ours)
+{
+  static const char id[] = "::id";
+  if (size != sizeof(XLA_FFI_TypeId)) return false;
+  *out_is_ours = strncmp(symbol, our_id, sizeof our_id - 1) == 0;
+  if (*out_is_ours) return snprintf(out_type, room, "%s", symbol + sizeof our_id - 1) < (int)room;
+  if (!ccw_demangle(symbol, out_type, room)) return false;
+  size_t length = strlen(out_type);
+  if (length < sizeof id || strcmp(out_type + length - (sizeof id - 1), id) != 0) return false;
+  out_type[length - (sizeof id - 1)] = '\0';
+  return true;
+}
+
+/* In the order of types; one symbol may be in two tables. */
+static void insert(listing *to, ccw_type_variable *variable)
+{
+  ccw_type_variable **at = &to->variables;
+  while (*at && strcmp((*at)->type, variable->type) < 0) at = &(*at)->next;
+  if (*at && (*at)->id == variable->id) {
+    ccw_release(variable, variable->size);
+    return;
+  }
+  variable->next = *at;
+  *at = variable;
+}
+
+static bool add_variable(void *context, const char *symbol, uint64_t address, uint64_t size)
+{
+  listing *to = context;
+  char type[512];
+  bool is_ours;
+  if (!type_of(symbol, size, type, sizeof type, &is_ours)) return true;
+  size_t type_size = strlen(type) + 1, symbol_size = strlen(symbol) + 1;
+  size_t block = sizeof(ccw_type_variable) + type_size + symbol_size;
+  ccw_type_variable *variable = ccw_allocate(block);
+  if (!variable) {
+    to->status = ccw_no_memory(block);
+    return false;
+  }
+  char *texts = (char *)(variable + 1);
+  *variable = (ccw_type_variable){.size = block,
+      .type = memcpy(texts, type, type_size),
+      .symbol = memcpy(texts + type_size, symbol, symbol_size),
+      .id = (XLA_FFI_TypeId *)(to->base + address),
+      .is_ours = is_ours};
+  insert(to, variable);
+  return true;
+}
+
+/* What stands beside the id of a type, by its symbol: ccw_type_info_Counter, Counter::info. */
+static bool is_info_of(const ccw_type_variable *variable, const char *symbol)
+{
+  if (variable->is_ours)
+    return strncmp(symbol, our_info, sizeof our_info - 1) == 0 &&
+           strcmp(symbol + sizeof our_info - 1, variable->type) == 0;
+  static const char id[] = "2idE", info[] = "4infoE"; /* as they end when they are mangled */
+  size_t shared = strlen(variable->symbol) - (sizeof id - 1);
+  return strncmp(symbol, variable->symbol, shared) == 0 && strcmp(symbol + shared, info) == 0;
+}
+
+static bool add_info(void *context, const char *symbol, uint64_t address, uint64_t size)
+{
+  const listing *to = context;
+  if (size < sizeof(XLA_FFI_TypeInfo)) return true;
+  for (ccw_type_variable *v = to->variables; v; v = v->next)
+    if (is_info_of(v, symbol)) v->info = (const XLA_FFI_TypeInfo *)(to->base + address);
+  return true;
+}
+
+ccw_status ccw_type_variables_read(const char *path, uintptr_t base, ccw_type_variable **out_variables)
+{
+  listing to = {.base = base};
+  ccw_status_free(ccw_symbols_visit_data(path, add_variable, &to));
+  if (to.variables && !to.status.code) ccw_status_free(ccw_symbols_visit_data(path, add_info, &to));
+  if (to.status.code)
+    ccw_type_variables_free(to.variables);
+  else
+    *out_variables = to.variables;
+  return to.status;
+}
+
+void ccw_type_variables_free(ccw_type_variable *variables)
+{
+  while (variables) {
+    ccw_type_variable *next = variables->next;
+    ccw_release(variables, variables->size);
+    variables = next;
+  }
+}
+
+const ccw_type_variable *ccw_type_variable_find(const ccw_type_variable *variables, const char *type)
+{
+  const ccw_type_variable *v = variables;
+  while (v && strcmp(v->type, type) != 0) v = v->next;
+  return v;
+}

@@ -1,0 +1,27 @@
+/* type_variable.h: the variables in which a library keeps the ids of its types of state and user data: ccw_type_id_Counter of
+ * handler.h, Counter::id in C++. The official binding gives the runtime their addresses. */
+#ifndef CCW_RUNTIME_TYPE_VARIABLE_H
+#define CCW_RUNTIME_TYPE_VARIABLE_H
+
+#include <ccw/ccw.h>
+
+typedef struct ccw_type_variable {
+  struct ccw_type_variable *next;
+  size_t size;                  /* of this block */
+  const char *type;             /* "Counter", "mine::Counter" */
+  const char *symbol;           /* as the linker knows it */
+  XLA_FFI_TypeId *id;           /* the variable */
+  const XLA_FFI_TypeInfo *info; /* that stands beside it, NULL where none does */
+  bool is_ours;                 /* of handler.h, which says what it is for */
+} ccw_type_variable;
+
+/* Reads the file of a library that is loaded at `base` and lists the variables that may be ids of types, sorted by type.
+ * RESOURCE_EXHAUSTED; nothing is listed of a file that cannot be read. */
+CCW_MUST_USE ccw_status ccw_type_variables_read(const char *path, uintptr_t base, ccw_type_variable **out_variables);
+
+void ccw_type_variables_free(ccw_type_variable *variables);
+
+/* The one of that type; NULL where there is none. */
+const ccw_type_variable *ccw_type_variable_find(const ccw_type_variable *variables, const char *type);
+
+#endif
