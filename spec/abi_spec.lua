@@ -2,9 +2,9 @@
 local support = require "spec.support"
 
 --- The lines of a table of facts: "enum NAME VALUE", "struct NAME SIZEOF STRUCT_SIZE", "field STRUCT NAME OFFSET SIZE".
-local function facts(version)
+local function facts(name)
   local list = {}
-  for line in io.lines(("%s/spec/abi/api_%s.txt"):format(support.root, version)) do list[#list + 1] = line end
+  for line in io.lines(("%s/spec/abi/%s.txt"):format(support.root, name)) do list[#list + 1] = line end
   return list
 end
 
@@ -48,7 +48,7 @@ describe("CC-1 the ABI header", function()
   } do
     it("has every size, offset and number of API 0.5, as " .. label, function()
       local name = compiler:find "++" and "ours.cc" or "ours.c"
-      assert.same(facts "0_5", printed(name, compiler .. " " .. strict, "ccw/xla_ffi.h", facts "0_5"))
+      assert.same(facts "api_0_5", printed(name, compiler .. " " .. strict, "ccw/xla_ffi.h", facts "api_0_5"))
     end)
   end
 
@@ -78,7 +78,8 @@ for version, wheel in pairs { ["0_5"] = "jaxlib-0.12.0.1", ["0_3"] = "jaxlib-0.1
       it("have the facts of the table, as " .. compiler, function()
         if missing then return pending(wheel .. " could not be had") end
         local name = "official" .. version .. (compiler:find "++" and ".cc" or ".c")
-        assert.same(facts(version), printed(name, compiler .. " -w -I" .. headers, "xla/ffi/api/c_api.h", facts(version)))
+        local list = facts("api_" .. version)
+        assert.same(list, printed(name, compiler .. " -w -I" .. headers, "xla/ffi/api/c_api.h", list))
       end)
     end
 
@@ -107,6 +108,101 @@ for version, wheel in pairs { ["0_5"] = "jaxlib-0.12.0.1", ["0_3"] = "jaxlib-0.1
   end)
 end
 
+describe("CC-1 the record extension", function()
+  local wheel = (os.getenv "CCW_WHEELS" or support.build .. "/wheels") .. "/jaxlib-%s/jaxlib/include"
+  local new, old = wheel:format "0.12.0.1", wheel:format "0.11.2"
+  local theirs, ours = "xla/ffi/api/record_c_api.h", "ccw/xla_ffi_record.h"
+
+  --- The types of all fields, functions with their parameters, as C++ mangles them.
+  local function types(name, flags, include)
+    local rows = {}
+    for _, line in ipairs(facts "record_0_2") do
+      local struct, member = line:match "^field ([%w_]+) ([%w_]+)"
+      if struct then
+        rows[#rows + 1] = ('  std::printf("%s %s %%s\\n", typeid(decltype(%s::%s)).name());\n'):format(struct, member, struct,
+          member)
+      end
+    end
+    local source = support.write(name, ("#include <cstdio>\n#include <typeinfo>\n#include <%s>\nint main()\n{\n%s}\n"):format(
+      include, table.concat(rows)))
+    local output, good = support.sh(("g++ -std=c++17 -w -I%s -o '%s.out' '%s' && '%s.out'"):format(flags, source, source, source))
+    assert.is_true(good, output)
+    return output
+  end
+
+  --- Whether C++ takes a file with these includes, and what it says.
+  local function together(headers, ...)
+    local source = support.write("together.cc", "#include <" .. table.concat({ ... }, ">\n#include <") .. ">\n" ..
+      "static_assert(XLA_FFI_Record_Extension_STRUCT_SIZE == 40 && XLA_FFI_Extension_Collectives == 129, \"\");\n")
+    local output, good = support.sh(("g++ -std=c++17 -w -fsyntax-only -I%s -I%s/core/include '%s'"):format(headers,
+      support.root, source))
+    return good, output
+  end
+
+  for compiler, extension in pairs { ["gcc -std=c11"] = "c", ["g++ -std=c++17"] = "cc", ["clang -std=c11"] = "c",
+    ["clang++ -std=c++17"] = "cc" } do
+    it("has every size, offset and number of version 0.2, with " .. compiler, function()
+      assert.same(facts "record_0_2", printed("record." .. extension, compiler .. " " .. strict, ours, facts "record_0_2"))
+    end)
+  end
+
+  for compiler, extension in pairs { ["gcc -std=c11"] = "c", ["g++ -std=c++17"] = "cc" } do
+    it("has them in the official header too, with " .. compiler, function()
+      if not support.exists(new .. "/" .. theirs) then return pending "the headers of jaxlib 0.12.0.1 could not be had" end
+      assert.same(facts "record_0_2", printed("official_record." .. extension, compiler .. " -w -I" .. new, theirs,
+        facts "record_0_2"))
+    end)
+  end
+
+  it("has fields and functions of the official types", function()
+    if not support.exists(new .. "/" .. theirs) then return pending "the headers of jaxlib 0.12.0.1 could not be had" end
+    local of_ours = types("signatures.cc", support.root .. "/core/include", ours)
+    assert.matches("XLA_FFI_RecordApi update_launch PFP13XLA_FFI_ErrorP21XLA_FFI_RecordContextPK15XLA_FFI_Command" ..
+      "PK18XLA_FFI_KernelArgsE\n", of_ours, 1, true)
+    assert.equal(types("official_signatures.cc", new, theirs), of_ours)
+  end)
+
+  it("of version 0.1 differs in its number and in one format of kernels", function()
+    if not support.exists(old .. "/" .. theirs) then return pending "the headers of jaxlib 0.11.2 could not be had" end
+    local list = {}
+    for _, line in ipairs(facts "record_0_2") do
+      line = line:gsub("^(enum XLA_FFI_Extension_Record_MinorVersion) 2$", "%1 1")
+      if not line:find "FUNCTION_PTR" then list[#list + 1] = line end
+    end
+    assert.same(list, printed("old_record.c", "gcc -std=c11 -w -I" .. old, theirs, list))
+    assert.equal(types("official_signatures.cc", old, theirs),
+      types("signatures.cc", support.root .. "/core/include", ours))
+  end)
+
+  it("goes together with the official headers in one C++ file, in any order", function()
+    if not support.exists(new .. "/" .. theirs) then return pending "the headers of jaxlib 0.12.0.1 could not be had" end
+    local binding, collectives = "xla/ffi/api/record_api.h", "xla/ffi/api/collectives_api.h"
+    for _, order in ipairs {
+      { ours, "xla/ffi/api/ffi.h", binding, collectives }, { "xla/ffi/api/ffi.h", binding, collectives, ours },
+      { "ccw/xla_ffi.h", binding, ours }, { "xla/ffi/api/c_api.h", ours, collectives, binding },
+      { collectives, "ccw/xla_ffi.h", theirs, ours },
+    } do
+      local good, output = together(new, table.unpack(order))
+      assert.is_true(good, table.concat(order, ", ") .. ": " .. output)
+    end
+  end)
+
+  it("refuses an official header that is older", function()
+    if not support.exists(old .. "/" .. theirs) then return pending "the headers of jaxlib 0.11.2 could not be had" end
+    local good, output = together(old, "ccw/xla_ffi.h", theirs, ours)
+    assert.is_false(good)
+    assert.matches('#error "ccw/xla_ffi_record.h speaks version 0.2: the record_c_api.h before it is older.', output, 1, true)
+  end)
+
+  it("needs xla_ffi.h and nothing else", function()
+    local included = {}
+    for line in io.lines(support.root .. "/core/include/" .. ours) do
+      included[#included + 1] = line:match "^%s*#%s*include%s+(.*)"
+    end
+    assert.same({ '"xla_ffi.h"' }, included)
+  end)
+end)
+
 describe("CC-1 API 0.3 and 0.5", function()
   it("differ in what is known, and in nothing else", function()
     local renamed = {
@@ -115,11 +211,11 @@ describe("CC-1 API 0.3 and 0.5", function()
       { "XLA_FFI_ExecutionContext_Get", "XLA_FFI_InvokeContext_Get" },
     }
     local old, new = {}, {}
-    for _, line in ipairs(facts "0_3") do
+    for _, line in ipairs(facts "api_0_3") do
       for _, names in ipairs(renamed) do line = line:gsub(names[1], names[2]) end
       old[line] = true
     end
-    for _, line in ipairs(facts "0_5") do
+    for _, line in ipairs(facts "api_0_5") do
       if old[line] then old[line] = nil else new[#new + 1] = line end
     end
     local gone = {}

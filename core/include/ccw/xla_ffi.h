@@ -107,6 +107,25 @@
   X(XLA_FFI_InvokeContext_FindExtension) \
   X(XLA_FFI_CustomOptions_Get)
 
+/* ---- the layout of a struct --------------------------------------------------------------------------------------- */
+
+#ifdef __cplusplus
+#define CCW_ABI_ASSERT static_assert
+#else
+#define CCW_ABI_ASSERT _Static_assert
+#endif
+
+/* Declares NAME_STRUCT_SIZE and holds the struct to its layout on a 64-bit machine: `size` is where `last_field` ends,
+ * `whole` is sizeof. `last_field` is the last one but where a version added a field and left the constant alone. */
+#if UINTPTR_MAX == 0xffffffffffffffff
+#define CCW_ABI_STRUCT(sname, last_field, size, whole)                                                               \
+  XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field);                                                                   \
+  CCW_ABI_ASSERT(XLA_FFI_STRUCT_SIZE(sname, last_field) == (size), #sname ": the end of " #last_field " has moved"); \
+  CCW_ABI_ASSERT(sizeof(sname) == (whole), #sname ": its size has changed")
+#else
+#define CCW_ABI_STRUCT(sname, last_field, size, whole) XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field)
+#endif
+
 /* ---- an official c_api.h came first ------------------------------------------------------------------------------- */
 
 #ifdef XLA_FFI_API_C_API_H_
@@ -120,10 +139,7 @@
 #define XLA_FFI_API_MINOR 5
 
 #ifdef __cplusplus
-#define CCW_ABI_ASSERT static_assert
 extern "C" {
-#else
-#define CCW_ABI_ASSERT _Static_assert
 #endif
 
 /* The size that a struct declares of itself: up to the end of its last field, without the padding after it. */
@@ -133,17 +149,6 @@ extern "C" {
 #define XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field) \
   typedef struct sname sname;                           \
   enum { sname##_STRUCT_SIZE = XLA_FFI_STRUCT_SIZE(sname, last_field) }
-
-/* Declares NAME_STRUCT_SIZE and holds the struct to its layout on a 64-bit machine: `size` is where `last_field` ends,
- * `whole` is sizeof. `last_field` is the last one but where a version added a field and left the constant alone. */
-#if UINTPTR_MAX == 0xffffffffffffffff
-#define CCW_ABI_STRUCT(sname, last_field, size, whole)                                                               \
-  XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field);                                                                   \
-  CCW_ABI_ASSERT(XLA_FFI_STRUCT_SIZE(sname, last_field) == (size), #sname ": the end of " #last_field " has moved"); \
-  CCW_ABI_ASSERT(sizeof(sname) == (whole), #sname ": its size has changed")
-#else
-#define CCW_ABI_STRUCT(sname, last_field, size, whole) XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field)
-#endif
 
 /* ---- extensions and version --------------------------------------------------------------------------------------- */
 
