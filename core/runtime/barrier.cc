@@ -19,3 +19,11 @@ extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_Ca
     return ccw_error_new(XLA_FFI_Error_Code_UNKNOWN, "C++ exception of a type that has no text", "");
   }
 }
+
+extern "C" char *ccw_barrier_demangle(const char *name);
+
+// The C++ name that was mangled so, to be freed with free; NULL for what is none.
+extern "C" char *ccw_barrier_demangle(const char *name)
+{
+  return name[0] == '_' && name[1] == 'Z' ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
+}

@@ -5,6 +5,7 @@
 #include "call/frame.h"
 #include "call/signature.h"
 #include "runtime/api.h"
+#include "runtime/checked.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
@@ -25,7 +26,8 @@ struct ccw_call {
   ccw_frame *frame;
   int64_t run_id;
   int32_t device_ordinal;
-  bool strict;
+  bool strict, has_side_effect;
+  ccw_checked *checked; /* NULL: the handler gets the buffers themselves */
   int64_t operand_count, result_count, copy_count;
   ccw_buffer **operands; /* as the handler sees them: an aliased one is its result */
   ccw_buffer **results;
@@ -183,6 +185,7 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   call->run_id = options->run_id;
   call->device_ordinal = options->device_ordinal;
   call->strict = options->strict;
+  call->has_side_effect = options->has_side_effect;
   for (int64_t i = 0; i < operand_count; ++i) call->operands[i] = ccw_buffer_retain(operands[i]);
   for (int64_t i = 0; i < result_count; ++i) call->results[i] = ccw_buffer_retain(results[i]);
   for (int64_t i = 0; i < options->alias_count; ++i) {
@@ -194,6 +197,9 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   ccw_status status =
       ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
   if (!status.code && !options->as_it_is) status = check_signature(call);
+  if (!status.code && options->checked)
+    status = ccw_checked_new(handler, ccw_frame_abi(call->frame), call->operands, operand_count, call->results,
+        result_count, &call->checked);
   if (status.code)
     ccw_call_free(call);
   else
@@ -204,6 +210,7 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
 void ccw_call_free(ccw_call *call)
 {
   if (!call) return;
+  ccw_checked_free(call->checked);
   ccw_frame_free(call->frame);
   for (int64_t i = 0; i < call->operand_count; ++i) ccw_buffer_release(call->operands[i]);
   for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_release(call->results[i]);
@@ -247,10 +254,8 @@ static ccw_status check_results(const ccw_call *call)
   return ccw_ok();
 }
 
-ccw_status ccw_call_run(ccw_call *call)
+static ccw_status run_handler(const ccw_call *call)
 {
-  for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
-
   /* The handler gets a copy of the frame's head: it may write there, and the next run wants it as it was. */
   XLA_FFI_InvokeContext context = {
       .stage = XLA_FFI_ExecutionStage_EXECUTE, .run_id = call->run_id, .device_ordinal = call->device_ordinal};
@@ -261,8 +266,30 @@ ccw_status ccw_call_run(ccw_call *call)
   ccw_status status = error ? ccw_status_of_error(error) : ccw_ok();
   if (!status.code && frame.future)
     status = ccw_internal("left a future in its frame that was not made here: %p", (void *)frame.future);
+  return status;
+}
+
+/* For ccw_checked_end. */
+static bool run_once_more(void *call)
+{
+  ccw_status status = run_handler(call);
+  ccw_status_free(status);
+  return !status.code;
+}
+
+static ccw_status run_checked(ccw_call *call)
+{
+  ccw_checked_begin(call->checked);
+  ccw_status status = run_handler(call);
+  return ccw_checked_end(call->checked, status, call->has_side_effect ? NULL : run_once_more, call);
+}
+
+ccw_status ccw_call_run(ccw_call *call)
+{
+  for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
+  ccw_status status = call->checked ? run_checked(call) : run_handler(call);
   if (!status.code && call->strict) status = check_results(call);
-  return status.code ? failed(call, context.stage, status) : status;
+  return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
 }
 
 const char *ccw_call_name(const ccw_call *call) { return call->name; }

@@ -651,6 +651,8 @@ typedef struct ccw_call_options {
   int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
   bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
+  bool checked;           /* run the handler on copies of the buffers that tell what it does wrong, see ccw_call_run */
+  bool has_side_effect;   /* of a checked call: the handler may not be run more often than it is asked to */
 } ccw_call_options;
 
 /* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
@@ -664,7 +666,15 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
     const ccw_call_options *options, ccw_call **out_call);
 
 /* Runs it, in one thread at a time. A failure of the handler keeps its code and text; the name and the stage stand in front of the text.
- * UNKNOWN: also a C++ exception out of the handler, with its text. */
+ * UNKNOWN: also a C++ exception out of the handler, with its text.
+ *
+ * A checked call runs the handler on copies. Memory around them may not be touched, operands are read only, results hold a
+ * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
+ * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
+ * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
+ * happens after each run that succeeded unless the call has a side effect. What a failing handler did wrong follows its own text.
+ * OUT_OF_RANGE: it read or wrote past an end, or in front of a beginning. PERMISSION_DENIED: it wrote to an operand.
+ * DATA_LOSS: it left elements of a result unwritten. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
 
 /* The name of the call whose handler this thread runs now, NULL for none; *out_doing is the stage, or "metadata" while a
