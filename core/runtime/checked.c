@@ -125,7 +125,7 @@ void ccw_checked_free(ccw_checked *checked)
  * pattern, when that is turned over in the other. */
 static uint64_t pattern(uint64_t seed, const side *s, int64_t k, bool is_turned)
 {
-  uint64_t word = ccw_mix(seed ^ ccw_mix((uint64_t)s->piece << 48 ^ (uint64_t)k));
+  uint64_t word = ccw_mix((seed ^ (uint64_t)s->piece << 48) + (uint64_t)k);
   return is_turned ? ~word : word;
 }
 
@@ -159,13 +159,14 @@ typedef struct patterned {
 static bool is_pattern(const patterned *e, const unsigned char *memory, int64_t i, bool is_turned)
 {
   int64_t bit = i * e->bits, byte = bit / 8;
-  unsigned char expected[16];
   uint64_t word = pattern(e->seed, e->side, byte / 8, is_turned);
+  unsigned char expected[16];
   memcpy(expected, &word, 8);
   if (e->bits < 8) {
     unsigned difference = (unsigned)(expected[byte % 8] ^ memory[byte]) >> bit % 8;
     return (difference & ((1U << e->bits) - 1)) == 0;
   }
+  if (expected[byte % 8] != memory[byte]) return false; /* most differ here, and the rest takes longer */
   if (e->bits > 64) {
     word = pattern(e->seed, e->side, byte / 8 + 1, is_turned);
     memcpy(expected + 8, &word, 8);

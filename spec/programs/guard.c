@@ -328,6 +328,15 @@ CCW_HANDLER(run_another, X_TO_Y)
   return good ? ccw_ok() : ccw_internal("the inner call told something else");
 }
 
+/* Reads past the end of z, writes past that of w and leaves y alone. */
+CCW_HANDLER(do_all_of_it, ARG(any, any, x), ARG(any, any, z), RET(any, any, y), RET(any, any, w))
+{
+  (void)x, (void)y;
+  seen = ((const volatile float *)z.data)[ccw_elements(z)];
+  for (int64_t i = 0; i <= ccw_elements(w); ++i) ((volatile double *)w.data)[i] = 1;
+  return ccw_ok();
+}
+
 /* ---- accesses -------------------------------------------------------------------------------------------------------- */
 
 static void who_stays_within_is_left_alone(void)
@@ -440,6 +449,16 @@ static void operands_without_names_have_none(void)
   ccw_buffer_release(x);
   ccw_buffer_release(y);
   ccw_handler_release(handler);
+}
+
+static void all_is_told_at_once(void)
+{
+  types t = {.in = {"f32[2]", "f32[3]"}, .out = {"u8[4]", "f64[1]"}};
+  EXPECT(tells_with("all", do_all_of_it, t, (ccw_call_options){0},
+      "OUT_OF_RANGE: all: execute: 3 faults\n"
+      "  arg 1 'z': read past its end, element 4 of 3, in do_all_of_it (guard.c:N)\n"
+      "  result 1 'w': written past its end, element 2 of 1, in do_all_of_it (guard.c:N)\n"
+      "  result 0 'y': 4 of 4 elements were never written, the first is [1]"));
 }
 
 static void a_failure_stays_first(void)
@@ -656,6 +675,10 @@ static void many_calls_may_be_prepared(void)
     EXPECT(is_told(ccw_call_run(trials[i].call),
         "OUT_OF_RANGE: write_one_more: execute: result 0 'y': written past its end, element 5 of 4"));
   for (int i = 0; i < MANY; ++i) end(&trials[i]);
+  for (int i = 0; i < 5 * MANY; ++i) { /* one after the other */
+    trials[0] = prepare("copy", copy, TYPES("f32[4]", "f32[4]"), (ccw_call_options){0});
+    end(&trials[0]);
+  }
 }
 
 static ccw_allocator original;
@@ -712,6 +735,7 @@ int main(void)
   writes_to_operands_are_told();
   packed_elements_that_are_taken_for_bytes_are_told();
   operands_without_names_have_none();
+  all_is_told_at_once();
   a_failure_stays_first();
   elements_that_were_not_written_are_told();
   in_one_run_single_bytes_are_not_held_for_unwritten();
