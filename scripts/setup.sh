@@ -46,7 +46,7 @@ need() {
 }
 
 need_to_build() {
-  need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev libffi-dev
+  need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev libdw-dev libffi-dev
 }
 
 # make_in FOLDER OPTION...: configures, when that is new, and builds.

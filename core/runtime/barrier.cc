@@ -1,8 +1,6 @@
 // The only C++ in core: C cannot catch what a handler written in C++ throws, nor read its names.
 #include <cxxabi.h>
 
-#include <cstdlib>
-#include <cstdio>
 #include <exception>
 
 #include "runtime/error.h"
@@ -22,13 +20,10 @@ extern "C" XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_Ca
   }
 }
 
-extern "C" bool ccw_demangle(const char *symbol, char *out_name, size_t size);
+extern "C" char *ccw_demangle(const char *name);
 
-extern "C" bool ccw_demangle(const char *symbol, char *out_name, size_t size)
+// The C++ name that was mangled so, to be freed with free; NULL for what is none.
+extern "C" char *ccw_demangle(const char *name)
 {
-  if (symbol[0] != '_' || symbol[1] != 'Z') return false;
-  char *name = abi::__cxa_demangle(symbol, nullptr, nullptr, nullptr);
-  bool fits = name && std::snprintf(out_name, size, "%s", name) < static_cast<int>(size);
-  std::free(name);
-  return fits;
+  return name[0] == '_' && name[1] == 'Z' ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
 }

@@ -12,11 +12,13 @@
 #include "call/signature.h"
 #include "runtime/api.h"
 #include "runtime/call_check.h"
+#include "runtime/checked.h"
 #include "runtime/context.h"
 #include "runtime/error.h"
 #include "runtime/foreign.h"
 #include "runtime/future.h"
 #include "runtime/handler.h"
+#include "runtime/recorder.h"
 #include "value/buffer.h"
 
 /* Before a run the content of an aliased operand goes into its result. */
@@ -36,9 +38,12 @@ struct ccw_call {
   ccw_handler *handler;
   XLA_FFI_Handler *functions[CCW_STAGE_COUNT]; /* NULL: the handler has none for the stage */
   unsigned stages;                             /* of a run */
-  bool is_on_host, is_by_hand, is_instantiated, strict;
+  bool is_on_host, is_instantiated, strict;
+  bool may_run_again; /* for a check: it has neither state nor effects, as far as one can know */
   ccw_attributes *attributes, *custom_options;
   ccw_frame *frame;
+  ccw_checked *checked;   /* NULL: the handler sees the buffers themselves */
+  ccw_recorder *recorder; /* NULL: its stage record has not run */
   XLA_FFI_InvokeContext context;
   XLA_FFI_CallFrame run; /* the head of the frame for the stage that runs: the handler may write there */
   int64_t operand_count, result_count, copy_count;
@@ -112,7 +117,6 @@ static void take_options(ccw_call *call, const ccw_call_options *options)
   const unsigned elsewhere = on_host | bit(XLA_FFI_ExecutionStage_PREPARE) | bit(XLA_FFI_ExecutionStage_INITIALIZE);
   call->is_on_host = !options->platform || strcmp(options->platform, "host") == 0;
   call->stages = options->stages ? options->stages : call->is_on_host ? on_host : elsewhere;
-  call->is_by_hand = options->by_hand;
   call->strict = options->strict;
   call->custom_options = options->custom_options ? ccw_attributes_retain(options->custom_options) : NULL;
   call->context.name = call->name;
@@ -130,6 +134,14 @@ static void take_handler(ccw_call *call, ccw_handler *handler)
 #define TAKE(NAME, stage, number) call->functions[number] = info.bundle.stage;
   CCW_STAGES(TAKE)
 #undef TAKE
+}
+
+/* What state there is cannot run twice as if once; what is written in Lua cannot leave its buffers. */
+static bool may_run_again(const ccw_call *call, const ccw_call_options *options)
+{
+  for (int stage = 0; stage < CCW_STAGE_COUNT; ++stage)
+    if (stage != XLA_FFI_ExecutionStage_EXECUTE && call->functions[stage]) return false;
+  return !options->has_side_effect && !ccw_handler_has_context(call->handler);
 }
 
 static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
@@ -170,6 +182,10 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
       ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
   if (!status.code) status = ccw_handler_check_types(handler, call->name);
   if (!status.code && !options->as_it_is) status = check_signature(call);
+  if (!status.code && options->checked)
+    status = ccw_checked_new(handler, ccw_frame_abi(call->frame), call->operands, operand_count, call->results,
+        result_count, &call->checked);
+  call->may_run_again = may_run_again(call, options);
   if (!status.code && !options->by_hand) status = instantiate(call);
   if (status.code)
     ccw_call_free(call);
@@ -194,6 +210,8 @@ static void release(ccw_call *call)
   ccw_context_free_scratch(&call->context);
   end_execution(call);
   ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_INSTANTIATE);
+  ccw_recorder_free(call->recorder);
+  ccw_checked_free(call->checked);
   ccw_frame_free(call->frame);
   for (int64_t i = 0; i < call->operand_count; ++i) ccw_buffer_release(call->operands[i]);
   for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_release(call->results[i]);
@@ -338,6 +356,31 @@ static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
   return status.code ? failed(call, stage, status) : status;
 }
 
+/* Runs the record function, which finds a recorder in its context: the first time to create commands, then to update them. */
+static ccw_status run_record(ccw_call *call)
+{
+  const XLA_FFI_ExecutionStage stage = XLA_FFI_ExecutionStage_RECORD;
+  XLA_FFI_RecordAction action = call->recorder ? XLA_FFI_RecordAction_Update : XLA_FFI_RecordAction_Create;
+  ccw_status status = ccw_ok();
+  if (!call->recorder) status = ccw_recorder_new(ccw_handler_minor(call->handler, stage), &call->recorder);
+  if (!status.code) status = ccw_recorder_begin(call->recorder, action);
+  if (status.code) return failed(call, stage, status);
+  call->context.extensions = ccw_recorder_extension(call->recorder);
+  status = run_stage(call, stage);
+  call->context.extensions = NULL;
+  bool is_handlers = status.code;
+  if (is_handlers)
+    ccw_recorder_cancel(call->recorder);
+  else
+    status = ccw_recorder_end(call->recorder);
+  if (status.code && !is_handlers) status = failed(call, stage, status);
+  if (status.code && action == XLA_FFI_RecordAction_Create) {
+    ccw_recorder_free(call->recorder);
+    call->recorder = NULL;
+  }
+  return status;
+}
+
 /* ---- a run --------------------------------------------------------------------------------------------------------- */
 
 static ccw_status check_results(const ccw_call *call)
@@ -374,13 +417,25 @@ static void leave(ccw_call *call) { atomic_store_explicit(&call->phase, IDLE, me
 static ccw_status begin_execute(ccw_call *call)
 {
   for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
+  if (call->checked) ccw_checked_begin(call->checked);
   call->has_executed = true;
   return ccw_ok();
+}
+
+/* For ccw_checked_end. */
+static bool run_once_more(void *context)
+{
+  ccw_call *call = context;
+  ccw_status status = call_stage(call, XLA_FFI_ExecutionStage_EXECUTE);
+  if (!status.code) status = wait_for_future(call);
+  ccw_status_free(status);
+  return !status.code;
 }
 
 /* What comes behind it, once its future is complete. */
 static ccw_status end_execute(ccw_call *call, ccw_status status)
 {
+  if (call->checked) status = ccw_checked_end(call->checked, status, call->may_run_again ? run_once_more : NULL, call);
   if (!status.code && call->strict) status = check_results(call);
   for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], status.code != 0);
   return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
@@ -483,6 +538,7 @@ static ccw_status stage_by_itself(ccw_call *call, XLA_FFI_ExecutionStage stage)
   CCW_TRY(check_instantiated(call));
   if (stage == XLA_FFI_ExecutionStage_PREPARE) end_execution(call);
   if (stage == XLA_FFI_ExecutionStage_INITIALIZE) ccw_context_drop_state(&call->context, stage);
+  if (stage == XLA_FFI_ExecutionStage_RECORD) return run_record(call);
   if (stage != XLA_FFI_ExecutionStage_EXECUTE) return run_stage(call, stage);
   CCW_TRY(begin_execute(call));
   ccw_status status = call_stage(call, stage);
@@ -514,4 +570,18 @@ ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, 
   ccw_frame_explain(&frame, text);
   ccw_frame_free(prototypes);
   return ccw_text_status(text);
+}
+
+void ccw_call_recorded(const ccw_call *call, ccw_text *text)
+{
+  if (call->recorder) ccw_recorder_print(call->recorder, text);
+}
+
+ccw_status ccw_call_replay(ccw_call *call)
+{
+  if (!call->recorder) return ccw_failed_precondition("%s: nothing was recorded", call->name);
+  CCW_TRY(enter(call));
+  ccw_status status = ccw_recorder_replay(call->recorder);
+  leave(call);
+  return status.code ? ccw_status_in(status, call->name) : status;
 }

@@ -11,10 +11,7 @@
 XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame); /* barrier.cc */
 #else
 static XLA_FFI_Error *ccw_barrier_call(XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame) { return function(frame); }
-bool ccw_demangle(const char *symbol, char *out_name, size_t size)
-{
-  return (void)symbol, (void)out_name, (void)size, false;
-}
+char *ccw_demangle(const char *symbol) { return (void)symbol, NULL; }
 #endif
 
 /* What this thread runs now; a handler may run another. */

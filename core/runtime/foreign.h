@@ -16,9 +16,9 @@ void ccw_foreign_task(XLA_FFI_Task *task, void *data, const char *name);
 /* Copies a little memory that may not be there. False where it is not. */
 bool ccw_read_memory(const void *from, void *to, size_t size);
 
-/* What C++ calls a symbol, "Counter::id". False where it is none of C++, is longer than that, or without a C++ compiler at
- * build time. */
-bool ccw_demangle(const char *symbol, char *out_name, size_t size);
+/* What C++ calls a symbol, "Counter::id", to be freed with free. NULL where it is none of C++, or without a C++ compiler at build
+ * time. */
+char *ccw_demangle(const char *symbol);
 
 /* Whether the address lies in memory that may be executed. */
 bool ccw_is_code(void *address);

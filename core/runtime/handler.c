@@ -169,6 +169,8 @@ ccw_status ccw_handler_of_stages(
   return ccw_ok();
 }
 
+bool ccw_handler_has_context(const ccw_handler *handler) { return handler->release != NULL; }
+
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
 
 ccw_status ccw_handler_check_types(const ccw_handler *handler, const char *name)

@@ -1,5 +1,6 @@
 #include "runtime/type_variable.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -22,11 +23,12 @@ static bool type_of(const char *symbol, size_t size, char *out_type, size_t room
   if (size != sizeof(XLA_FFI_TypeId)) return false;
   *out_is_ours = strncmp(symbol, our_id, sizeof our_id - 1) == 0;
   if (*out_is_ours) return snprintf(out_type, room, "%s", symbol + sizeof our_id - 1) < (int)room;
-  if (!ccw_demangle(symbol, out_type, room)) return false;
-  size_t length = strlen(out_type);
-  if (length < sizeof id || strcmp(out_type + length - (sizeof id - 1), id) != 0) return false;
-  out_type[length - (sizeof id - 1)] = '\0';
-  return true;
+  char *name = ccw_demangle(symbol);
+  size_t length = name ? strlen(name) : 0;
+  bool is_id = length >= sizeof id && length < room && strcmp(name + length - (sizeof id - 1), id) == 0;
+  if (is_id) snprintf(out_type, room, "%.*s", (int)(length - (sizeof id - 1)), name);
+  free(name);
+  return is_id;
 }
 
 /* In the order of types; one symbol may be in two tables. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/mix.h"
 #include "base/text.h"
 #include "value/element.h"
 
@@ -270,15 +271,6 @@ ccw_status ccw_buffer_iota(ccw_buffer *buffer, int32_t dim)
   return ccw_ok();
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a good mix of a counter, so that element k depends on no other. */
-static uint64_t mix(uint64_t x)
-{
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-  x = (x ^ x >> 27) * 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
-
 static ccw_status no_numbers(ccw_scalar low, ccw_scalar high)
 {
   ccw_text text = {0};
@@ -309,9 +301,9 @@ static ccw_status random_floats(ccw_buffer *buffer, uint64_t seed, ccw_scalar lo
   CCW_TRY(to_bound(high, dtype, &to));
   if (!(from <= to) || !isfinite(to - from)) return no_numbers(low, high);
   for (int64_t i = 0; i < buffer->shape.count; ++i) {
-    uint64_t bits = mix(seed ^ mix((uint64_t)i)); /* 53 of them make a number from 0 up to 1 */
+    uint64_t bits = ccw_mix(seed ^ ccw_mix((uint64_t)i)); /* 53 of them make a number from 0 up to 1 */
     double re = from + (double)(bits >> 11) * 0x1p-53 * (to - from);
-    double im = from + (double)(mix(bits) >> 11) * 0x1p-53 * (to - from);
+    double im = from + (double)(ccw_mix(bits) >> 11) * 0x1p-53 * (to - from);
     ccw_scalar number = {.dtype = XLA_FFI_DataType_F64, .as.f = re}, converted;
     if (ccw_dtype_class(dtype) == CCW_CLASS_COMPLEX)
       number = (ccw_scalar){.dtype = XLA_FFI_DataType_C128, .as.c = {re, im}};
@@ -333,7 +325,7 @@ static ccw_status random_integers(ccw_buffer *buffer, uint64_t seed, ccw_scalar 
   if (is_signed ? from.as.s > to.as.s : from.as.u > to.as.u) return no_numbers(low, high);
   wide count = (wide)(to.as.u - from.as.u) + 1;
   for (int64_t i = 0; i < buffer->shape.count; ++i) {
-    uint64_t bits = mix(seed ^ mix((uint64_t)i));
+    uint64_t bits = ccw_mix(seed ^ ccw_mix((uint64_t)i));
     ccw_scalar number = {.dtype = dtype, .as.u = from.as.u + (uint64_t)(bits * count >> 64)};
     if (pred) number = (ccw_scalar){.dtype = XLA_FFI_DataType_PRED, .as.pred = number.as.u != 0};
     put(buffer, i, number);

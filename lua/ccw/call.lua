@@ -7,10 +7,13 @@ local array = require "ccw.array"
 local M = {}
 local kind_of = core.kind
 
+--- Whether calls that do not say so are checked: at the prompt they are.
+M.checked = false
+
 local option_types = {
   platform = "string", device = "string", aliases = "table", has_side_effect = "boolean", run_id = "integer",
   device_ordinal = "integer", strict = "boolean", signature = "boolean", api_version = "integer", schedule = "string",
-  literal = "any", stages = "any", like_xla = "boolean", custom_options = "any", user_data = "table",
+  literal = "any", stages = "any", like_xla = "boolean", checked = "boolean", custom_options = "any", user_data = "table",
 }
 
 local MOST_NESTED = core.max_tuple_depth --- an end, too, to a table that holds itself
@@ -159,13 +162,16 @@ end
 local function more_from(options, fail)
   local platform = options.platform and core.platform(options.platform)
   local stages, by_hand = stages_from(options.stages, fail)
-  if (platform == nil or platform == "host") and stages == 0 and not by_hand and not options.like_xla and
+  local checked = options.checked
+  if checked == nil then checked = M.checked end
+  if (platform == nil or platform == "host") and stages == 0 and not by_hand and not options.like_xla and not checked and
     options.custom_options == nil and options.user_data == nil then return nil end
   local custom = options.custom_options
   if custom ~= nil and kind_of(custom) ~= "attributes" then
     custom = attributes.build(custom, fail, 5, "custom_options")
   end
-  return { platform = platform, stages = stages, by_hand = by_hand, like_xla = options.like_xla, custom_options = custom,
+  return { platform = platform, stages = stages, by_hand = by_hand, like_xla = options.like_xla, checked = checked,
+    has_side_effect = options.has_side_effect, custom_options = custom,
     user_data = options.user_data and user_data_from(options.user_data, fail) }
 end
 
@@ -222,6 +228,8 @@ local function hand_over(receive, fail, target, operands, results, attrs, option
     aliases = flatten_aliases(options.aliases, fail)
     run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
     more = more_from(options, fail)
+  elseif M.checked then
+    more = more_from(nothing, fail)
   end
   local handler, name = resolve(target, platform, fail)
   local flat_operands = flatten_operands(operands, fail)
@@ -309,6 +317,26 @@ function M.prepare(target, operands, results, attrs, options)
   return hand_over(core.prepare, misuse_of_prepare, target, operands, results, attrs, options)
 end
 
+--- options: what may be said of a call, the last argument of ccw.call and ccw.prepare, as a table.
+-- platform            the platform to look a name up for, "Host"
+-- aliases             {[0] = 1}: result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the
+--                     operand's own buffer is overwritten
+-- checked             run the handler on copies that tell what it does wrong: reading or writing past an end, writing to an operand,
+--                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless it has stages, or
+--                     has_side_effect is true. The default at the prompt, and nowhere else
+-- strict              check that a pred result holds 0 and 1 only
+-- signature           false: hand the call over as it is, for the handler itself to check
+-- run_id              and device_ordinal, for handlers that ask; 0 both
+-- custom_options      a table like that of attributes, for handlers that ask
+-- user_data           {NAME = value} by the names of registered types, see lib:type: a buffer's memory, a copy of a string's bytes, or
+--                     a light userdata
+-- like_xla            true: answer as XLA's CPU does, which has no scratch memory; without it there is some
+-- stages              which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare,
+--                     initialize and execute, for which "all" stands everywhere; or a list of names; "by hand": none runs by itself,
+--                     see call:stage
+-- has_side_effect     and schedule change nothing else, since a call runs always and at once; api_version may be 4, the typed FFI; a
+--                     literal is refused
+
 --- ccw.call(target, operands [, results [, attributes [, options]]]) -> results.
 -- Runs a custom call. The target is a handler, a table of handlers by stage, or a registered name. Operands are a list of
 -- buffers; a list in it is a tuple, whose buffers the handler sees one after the other. Results are a type, "f32[4]" or
@@ -316,15 +344,7 @@ end
 -- where the signature's names determine them. Attributes are a table, see ccw.attrs; where the handler's signature is known,
 -- plain numbers become the types that it binds, and the name of an enum's value the value: integers must fit, floats round and
 -- only overflow is refused. All that does not fit the signature is refused before the call.
--- Options: platform ("Host") to look a name up for; aliases = {[0] = 1}, result 0 may have the memory of arg 1: a result given as
--- a type gets a copy of it first, the operand's own buffer is overwritten; run_id and device_ordinal, 0 both, for handlers that
--- ask; strict, check that a pred result holds 0 and 1 only; signature = false, hand the call over as it is, for the handler itself to
--- check. What handlers may ask for: custom_options, a table like that of attributes; user_data = {NAME = value}, by the names of
--- registered types, a buffer's memory, a string's bytes (a copy) or a light userdata; like_xla = true answers as XLA's CPU does,
--- which has no scratch memory: without it there is some. stages: which run, in their order; on the host "execute" alone, as on XLA's
--- CPU, on other platforms prepare, initialize, execute, which "all" is for everywhere; or a list of names; "by hand" runs none by
--- itself, see call:stage. has_side_effect and schedule change nothing, since a call runs always and at once; api_version may be 4, the typed FFI; a
--- literal is refused. A failure raises an error object with the handler's code and message.
+-- A failure raises an error object with the handler's code and message. ?options lists the options.
 function M.call(target, operands, results, attrs, options)
   return hand_over(core.call, misuse_of_call, target, operands, results, attrs, options)
 end

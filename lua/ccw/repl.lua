@@ -1,6 +1,7 @@
 --- The prompt: reads, evaluates, shows.
 local core = require "ccw.core"
 local ccw = require "ccw"
+local call = require "ccw.call"
 local errors = require "ccw.errors"
 local help = require "ccw.help"
 local show = require "ccw.show"
@@ -369,6 +370,7 @@ function M.loop(program, session)
     if text ~= "" then print(text) end
   end
   session.protect = program.interruptible
+  call.checked = true
   local reader = new_reader(session, program)
   local pending
   while true do

@@ -10,7 +10,7 @@ enum { RETURNS = 1, OPERANDS, RESULTS, OPTIONS };
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
  * run_id, device_ordinal, strict, as_it_is, options. Operands and results are flat lists of buffers, or results are nil and RETURNED
  * is the only one; attributes are a dictionary, a simple table or nil; options are nil or a table of what is seldom said:
- * platform, canonical; stages, as core has them; by_hand, like_xla, checked; custom_options, a dictionary; user_data, a list
+ * platform, canonical; stages, as core has them; by_hand, like_xla, checked, has_side_effect; custom_options, a dictionary; user_data, a list
  * {id, address or value, id, ...}. */
 enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT, AS_IT_IS, MORE };
 
@@ -107,6 +107,8 @@ static void take_options(lua_State *L, ccw_call_options *options)
   if (lua_isnil(L, MORE)) return;
   options->by_hand = has_flag(L, "by_hand");
   options->like_xla = has_flag(L, "like_xla");
+  options->checked = has_flag(L, "checked");
+  options->has_side_effect = has_flag(L, "has_side_effect");
   lua_getfield(L, MORE, "stages");
   options->stages = (unsigned)lua_tointeger(L, -1);
   lua_getfield(L, MORE, "platform");
@@ -394,6 +396,24 @@ static int call_explain(lua_State *L)
   return raise_status(L, status, NULL, NULL);
 }
 
+/* call:recorded() -> string. What the stage record has put into the stand-in for a command buffer: a line for each launch of a
+ * kernel and each copy, or "stream capture requested". "" where it has not run. */
+static int call_recorded(lua_State *L)
+{
+  ccw_text text = {0};
+  ccw_call_recorded(check_box(L, 1, CCW_CALL), &text);
+  return push_text(L, &text);
+}
+
+/* call:replay(). Does what the recorded copies say. UNIMPLEMENTED: a kernel is to be launched. */
+static int call_replay(lua_State *L)
+{
+  void **box;
+  ccw_call *call = check_idle(L, &box);
+  CHECK_STATUS(L, ccw_call_replay(call));
+  return 0;
+}
+
 /* call:close(). Lets go of handler and buffers. `local call <close> = ...` does it at the end of the block. */
 static int call_close(lua_State *L)
 {
@@ -407,8 +427,8 @@ static int call_close(lua_State *L)
 void open_calls(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", call_close}, {"__close", call_close}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"explain", call_explain}, {"stage", call_stage}, {"close", call_close}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
+      {"replay", call_replay}, {"close", call_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
       {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
       {NULL, NULL}};

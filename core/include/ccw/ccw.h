@@ -501,9 +501,10 @@ typedef struct ccw_library ccw_library;
 CCW_API CCW_MUST_USE ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle,
     XLA_FFI_Handler_Traits traits, ccw_library *library, ccw_handler **out_handler);
 
+enum { CCW_STAGE_COUNT = 5 };
+
 /* Makes one handler of several, by stage: each gives its execute function, and is retained; NULL where there is none for a stage.
  * The signature is that of the one for execute. Errors of ccw_handler_new. */
-enum { CCW_STAGE_COUNT = 5 };
 CCW_API CCW_MUST_USE ccw_status ccw_handler_of_stages(
     const char *name, ccw_handler *const handlers[CCW_STAGE_COUNT], ccw_handler **out_handler);
 
@@ -628,9 +629,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_library_file_signatures(
 CCW_API const char *ccw_library_registered(const ccw_library *library);
 CCW_API const char *ccw_library_refused(const ccw_library *library);
 
+enum { CCW_PLATFORM_SIZE = 32 };
+
 /* The canonical name of a platform: lower case, "cpu" is "host", "gpu" is "cuda", "oneapi" is "sycl". INVALID_ARGUMENT: not of
  * printable ASCII without spaces, or of more than 31 bytes. */
-enum { CCW_PLATFORM_SIZE = 32 };
 CCW_API CCW_MUST_USE ccw_status ccw_platform_canonical(
     const char *platform, size_t length, char out_platform[CCW_PLATFORM_SIZE]);
 
@@ -712,6 +714,8 @@ typedef struct ccw_call_options {
   int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
   bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
+  bool checked;           /* run the handler on copies of the buffers that tell what it does wrong, see ccw_call_run */
+  bool has_side_effect;   /* of a checked call: the handler may not be run more often than it is asked to */
   const char *
       platform; /* canonical; NULL: "host", where a run is the execute stage alone, elsewhere prepare and initialize too */
   unsigned stages; /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: the platform's */
@@ -735,7 +739,15 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
 
 /* Runs it and waits for its future, if it has one. A failure of the handler keeps its code and text; the name and the stage
  * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined.
- * UNKNOWN: also a C++ exception out of the handler, with its text. FAILED_PRECONDITION: it is running already. */
+ * UNKNOWN: also a C++ exception out of the handler, with its text. FAILED_PRECONDITION: it is running already.
+ *
+ * A checked call runs the handler on copies. Memory around them may not be touched, operands are read only, results hold a
+ * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
+ * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
+ * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
+ * happens after each run that succeeded unless the call has a side effect, or the handler stages, or it is written in Lua. What a failing handler did wrong follows its own text.
+ * OUT_OF_RANGE: it read or wrote past an end, or in front of a beginning. PERMISSION_DENIED: it wrote to an operand.
+ * DATA_LOSS: it left elements of a result unwritten. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
 
 /* Runs it until the handler returns, and does not wait for its future. What fails before that is reported by ccw_call_wait.
@@ -753,6 +765,14 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_wait(ccw_call *call, double seconds);
  * the one before ends; initialize; execute; record. NOT_FOUND: the handler has no function for it.
  * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
+
+/* Adds the commands that the stage record has put into the stand-in for a command buffer, a line each: launches of kernels,
+ * copies, or "stream capture requested". Nothing where it has not run. */
+CCW_API void ccw_call_recorded(const ccw_call *call, ccw_text *text);
+
+/* Does what the recorded copies say. UNIMPLEMENTED: a kernel is to be launched, or the stream to be captured; then nothing was
+ * done. FAILED_PRECONDITION: nothing was recorded. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_replay(ccw_call *call);
 
 /* The name of the call whose handler this thread runs now, NULL for none; *out_doing is the stage, "a task" on a thread of the
  * pool, or "metadata" while a handler is asked for that. A signal handler may ask, to say where the process dies. Both are
