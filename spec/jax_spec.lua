@@ -154,6 +154,13 @@ local in_ccw = {
 local rank = "INVALID_ARGUMENT: double_row: execute: 2 bad operands\n  arg 0 'x': expected f32[?], got f32[10,10]\n" ..
   "  result 0 'y': expected f32[?], got f32[10,10]"
 local function coded(code, text) return { ["0.10.2"] = "UNKNOWN: " .. text, ["0.12.0.1"] = code .. ": " .. text } end
+local function not_registered(name)
+  return ("NOT_FOUND: No FFI handler registered for %s on a platform Host (canonical host)"):format(name)
+end
+local function refused(name, version)
+  return ("INVALID_ARGUMENT: XLA FFI handler registration for %s on platform Host (canonical host) failed because the handler's API " ..
+    "version (%s) is incompatible with the framework's API version (0.3). Minimum supported API version is (0.1)."):format(name, version)
+end
 local no_device = "XLA FFI GPU context is not available"
 local rows = {
   { "C21: a row handler mapped over rows is called once a row", "ok" },
@@ -171,12 +178,21 @@ local rows = {
   { "C57: as many states are deleted as were made", "ok" },
   { "C60: a failing instantiate is reported with its stage, and nothing runs",
     "INVALID_ARGUMENT: count_instantiate: instantiate: v: expected 0 or more, got -1" },
+  { "C60: state that was made before the failure is deleted, and another attempt works",
+    "OUT_OF_RANGE: count_instantiate: instantiate: v: a counter of -2 is made and is of no use" },
   { "C60: an attribute that instantiate does not know fails there",
     "INVALID_ARGUMENT: count_instantiate: instantiate: attribute 'w': not expected; bound: 'v'" },
   { "state that no instantiate made is refused",
     coded("NOT_FOUND", "stateless_count: execute: context 0 'c': state: State is not set") },
+  { "state of another type than instantiate made is refused", coded("INVALID_ARGUMENT",
+    "strange_count: execute: context N 's': state: Set state type id N does not match the requested one N") },
+  { "state, prepared: XLA has none on the CPU, and ends the process", "ended by SIGSEGV" },
+  { "state, initialized: XLA has none on the CPU, and ends the process", "ended by SIGSEGV" },
   { "C59: XLA on the CPU calls instantiate and execute alone", "1 0 0 3" },
   { "threads: there are some, and they take tasks", "ok" },
+  { "threads: handlers on all of them at once come to their end", "ok" },
+  { "futures: many at once come to their end", "ok" },
+  { "futures: one of eight devices fails, and the call with it", "INTERNAL: the future has failed" },
   { "halve_later with_error, eager and jit", "INTERNAL: the future has failed" },
   { "halve_later with_error_at_once, eager and jit", "INTERNAL: the future has failed" },
   { "halve_later failed_after, eager and jit", "ABORTED: failed after the future was made" },
@@ -186,14 +202,14 @@ local rows = {
   { "LuaWhere, shard_map over 8 devices: each has its ordinal", "1 run id" },
   { "user data: JAX has none",
     coded("NOT_FOUND", "age: execute: context 0 'g': user_data: User data with type id 1 not found in execution context") },
-  { "custom options: JAX sets none", { ["0.10.2"] = "NOT_FOUND: No FFI handler registered for options on a platform Host " ..
-    "(canonical host)", ["0.12.0.1"] = "0" } },
+  { "custom options: JAX sets none", { ["0.10.2"] = not_registered "options", ["0.12.0.1"] = "0" } },
+  { "an extension: there is none", { ["0.10.2"] = not_registered "visited",
+    ["0.12.0.1"] = "NOT_FOUND: visited: execute: context 0 'e': extension: the runtime has no extension 1234567" } },
   { "a stream: refused on the CPU", coded("UNIMPLEMENTED", "streamed: execute: context 0 's': stream: " .. no_device) },
   { "scratch: refused on the CPU, and the handler goes on", { ["0.10.2"] = "2 UNKNOWN: scratched_or_failed: execute: " .. no_device,
     ["0.12.0.1"] = "3 INVALID_ARGUMENT: scratched_or_failed: execute: " .. no_device } },
-  { "registering: handlers that this JAX cannot run are left out, with a warning", { ["0.10.2"] = "INVALID_ARGUMENT: XLA FFI handler " ..
-    "registration for options on platform Host (canonical host) failed because the handler's API version (0.5) is incompatible with " ..
-    "the framework's API version (0.3). Minimum supported API version is (0.1).", ["0.12.0.1"] = "ok" } },
+  { "registering: handlers that this JAX cannot run are left out, with a warning",
+    { ["0.10.2"] = refused("options", "0.5") .. "\n" .. refused("visited", "0.4"), ["0.12.0.1"] = "ok" } },
   { "registering: what bundles says instead of the names", "ok" },
   { "attributes: v=1 is", "scalar s64" },
   { "attributes: v=True is", "scalar pred" },
@@ -201,6 +217,7 @@ local rows = {
   { "attributes: v=np.uint8(1) is", "scalar u8" },
   { "attributes: v=np.array([1], np.int32) is", "array" },
   { "attributes: equal values of different types, eager, are all of the first's", "scalar s64, scalar s64, scalar s64" },
+  { "attributes: and so they are in one jitted program", "scalar pred, scalar pred, scalar pred" },
   { "C86: a state type before the first backend", "Unable to initialize backend 'cpu': FAILED_PRECONDITION: the type of its state is " ..
     "to be registered before the handler is" },
   { "gathered, two processes: everyone has everything", "ok" },

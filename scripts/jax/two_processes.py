@@ -42,7 +42,7 @@ def work(library, port, me):
     parts = sorted(y.addressable_shards, key=lambda shard: shard.index[0].start)
     got = np.concatenate([np.asarray(shard.data) for shard in parts])
     assert np.array_equal(got, 2 * mine) and len(parts) == 4, got
-    print(f"process {me}: {got.astype(int).tolist()} of {y.shape}, all of it {float(total)}", flush=True)
+    print(f"process {me}: {got.astype(int).tolist()} of {y.shape}, all of it {float(total)}\n", end="", flush=True)
     jax.distributed.shutdown()
 
 

@@ -118,14 +118,15 @@ static void counter_delete(counter *c)
 
 CCW_STATE(counter, counter_delete);
 
-/* Below zero there is no counter. */
+/* Below zero there is no counter; at -2 that comes out late. */
 CCW_STAGE_HANDLER(instantiate, count_instantiate, ATTR(s64, v), NEW_STATE(counter, c))
 {
-  if (v < 0) return ccw_invalid("v: expected 0 or more, got %lld", (long long)v);
+  if (v < 0 && v != -2) return ccw_invalid("v: expected 0 or more, got %lld", (long long)v);
   *c = malloc(sizeof **c);
   if (!*c) return ccw_resource_exhausted("no memory for a counter");
   ++happened[counters_made];
   atomic_init(&(*c)->next, v);
+  if (v < 0) return ccw_out_of_range("v: a counter of %lld is made and is of no use", (long long)v);
   return ccw_ok();
 }
 
@@ -148,6 +149,33 @@ CCW_HANDLER(count_from, ARG(s64, any, x), RET(s64, any, y), ATTR(s64, v), CTX(st
 
 /* State that nobody has made. */
 CCW_HANDLER(stateless_count, RET(s64, 0, y), CTX(state(counter), c))
+{
+  *y.data = c->next;
+  return ccw_ok();
+}
+
+/* State of another type than was made, and of stages that XLA has on GPUs alone. */
+typedef struct stranger {
+  int64_t age;
+} stranger;
+
+static void stranger_delete(stranger *s) { free(s); }
+
+CCW_STATE(stranger, stranger_delete);
+
+CCW_HANDLER(strange_count, RET(s64, 0, y), ATTR(s64, v), CTX(state(stranger), s))
+{
+  *y.data = s->age;
+  return ccw_ok();
+}
+
+CCW_HANDLER(prepared_count, RET(s64, 0, y), CTX(prepared(counter), c))
+{
+  *y.data = c->next;
+  return ccw_ok();
+}
+
+CCW_HANDLER(initialized_count, RET(s64, 0, y), CTX(initialized(counter), c))
 {
   *y.data = c->next;
   return ccw_ok();
@@ -181,8 +209,8 @@ CCW_HANDLER(staged, ARG(f32, any, x), RET(f32, any, y), ATTRS(dictionary, d))
 
 /* ---- threads --------------------------------------------------------------------------------------------------------- */
 
-/* Squares in as many pieces as there are threads. Who asks for it takes pieces as well: where the threads of the pool are
- * all in handlers that wait, nobody else does. The last who lets go frees it. */
+/* Squares in pieces. Who asks for it takes pieces as well: where the threads of the pool are all in handlers that wait,
+ * nobody else does. The last who lets go frees it. */
 enum { PIECE = 64 };
 
 typedef struct squares {
@@ -338,6 +366,18 @@ CCW_HANDLER(age, RET(s64, 0, y), CTX(user_data(guest), g))
 CCW_HANDLER(options, RET(s64, 0, y), CTX(custom_options, d))
 {
   *y.data = d.attrs->size;
+  return ccw_ok();
+}
+
+typedef struct visitor {
+  XLA_FFI_Extension head;
+} visitor;
+
+CCW_EXTENSION(visitor, 1234567, 0, 1);
+
+CCW_HANDLER(visited, RET(s64, 0, y), CTX(extension(visitor), e))
+{
+  *y.data = e->head.id.minor_version;
   return ccw_ok();
 }
 

@@ -12,12 +12,14 @@ import gc
 import json
 import os
 import re
+import signal
 import socket
 import sys
 import traceback
 import warnings
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # no thread before the forks
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # to compile takes most of the time
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
@@ -30,7 +32,7 @@ import lua_handlers  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 F32, S32, S64 = np.float32, np.int32, np.int64
-BUNDLES = {name: {"instantiate": "count_instantiate", "execute": name} for name in ("count", "count_from")}
+BUNDLES = {name: {"instantiate": "count_instantiate", "execute": name} for name in ("count", "count_from", "strange_count")}
 
 
 def register():
@@ -285,8 +287,16 @@ def _():
     made = census("counters_made")
     texts = {failure(lambda: count(-1)), failure(jax.jit(lambda: count(-1))), failure(jax.jit(lambda: count(-1)))}
     assert census("ran_after_failure") == 0 and census("counters_made") == made
-    assert int(count(1000)) == 1000
     text, = texts
+    return text
+
+
+@row("C60: state that was made before the failure is deleted, and another attempt works")
+def _():
+    made, deleted = census("counters_made"), census("counters_deleted")
+    text = failure(lambda: count(-2))
+    assert (census("counters_made") - made, census("counters_deleted") - deleted) == (1, 1)
+    assert int(count(1000)) == 1000
     return text
 
 
@@ -298,6 +308,11 @@ def _():
 @row("state that no instantiate made is refused")
 def _():
     return failure(lambda: call("stateless_count", of(S64)))
+
+
+@row("state of another type than instantiate made is refused")
+def _():
+    return re.sub(r"\d+", "N", failure(lambda: call("strange_count", of(S64), v=1)))
 
 
 @row("C59: XLA on the CPU calls instantiate and execute alone")
@@ -321,6 +336,40 @@ def _():
         expected += (x + F32(i)) * (x + F32(i))
     np.testing.assert_allclose(f(x), expected, rtol=1e-5)
     assert census("tasks") > before
+
+
+@row("threads: handlers on all of them at once come to their end")
+def _():
+    x = numbers(100000)
+    f = jax.jit(lambda x: [MAPPED["square_by_threads"][0](x + i, None) for i in range(32)])
+    for _ in range(3):
+        for i, y in enumerate(f(x)):
+            equal(y, (x + F32(i)) * (x + F32(i)))
+
+
+@row("futures: many at once come to their end")
+def _():
+    x = numbers(100000)
+    ways = [MAPPED["halve_later " + when][0] for when in ("before_return", "in_pool", "in_thread")]
+    f = jax.jit(lambda x: [ways[i % 3](x + i, None) for i in range(15)])
+    for _ in range(2):
+        for i, y in enumerate(f(x)):
+            equal(y, (x + F32(i)) / 2)
+
+
+@row("futures: one of eight devices fails, and the call with it")
+def _():
+    mesh = Mesh(np.array(jax.devices()), ("i",))
+
+    def f(x):
+        good, bad = (lambda x: mapped_halves(1)[0](x, None)), (lambda x: mapped_halves(3)[0](x, None))
+        return jax.lax.cond(x[0] > 100, bad, good, x)
+    g = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False))
+    x = numbers(8 * 40)  # the last device has those above 100
+    assert (x.reshape(8, 40)[:, 0] > 100).sum() == 1
+    text = failure(g, x)
+    equal(g(x / 2), x / 4)
+    return text
 
 
 for when, number in {"with_error": 3, "with_error_at_once": 4, "failed_after": 5}.items():
@@ -368,6 +417,11 @@ def _():
         return str(error)
 
 
+@row("an extension: there is none")
+def _():
+    return failure(lambda: call("visited", of(S64)))
+
+
 @row("a stream: refused on the CPU")
 def _():
     return failure(lambda: call("streamed", of(S64)))
@@ -380,7 +434,7 @@ def _():
 
 @row("registering: handlers that this JAX cannot run are left out, with a warning")
 def _():
-    return "\n".join(WARNINGS)
+    return "\n".join(sorted(WARNINGS))
 
 
 @row("registering: what bundles says instead of the names")
@@ -418,17 +472,35 @@ def alone(f, *args):
     def wait():
         with os.fdopen(reader, "rb") as pipe:
             text = pipe.read()
-        os.waitpid(child, 0)
-        return json.loads(text) if text else "FAILED the process is gone"
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return json.loads(text) if text else f"ended by {signal.Signals(-status).name}" if status < 0 else f"FAILED with {status}"
     return wait
 
 
+def said(pairs):
+    """Kinds and dtypes in words, by XLA's numbers."""
+    kind, dtype = {1: "array", 3: "scalar"}, {0: "", 1: " pred", 5: " s64", 6: " u8", 12: " f64"}
+    return ", ".join(kind[k] + dtype[d] for k, d in (np.asarray(pair).tolist() for pair in pairs))
+
+
+def kind_of(v):
+    return call("kind_of_v", of(S32, 2), v=v)
+
+
 def kinds(*values):
-    """What attributes come as, in the order given."""
+    """What attributes come as, called one after the other."""
     register()
-    kind, dtype = {1: "array", 3: "scalar"}, {0: "", 1: " pred", 5: " s64", 6: " u8", 12: " f64"}  # by XLA's numbers
-    pairs = [np.asarray(call("kind_of_v", of(S32, 2), v=v)).tolist() for v in values]
-    return ", ".join(kind[k] + dtype[d] for k, d in pairs)
+    return said([kind_of(v) for v in values])
+
+
+def kinds_in_one_program(*values):
+    register()
+    return said(jax.jit(lambda: [kind_of(v) for v in values])())
+
+
+def ask_for(target):
+    register()
+    return failure(lambda: call(target, of(S64)))
 
 
 def early():
@@ -445,7 +517,7 @@ def early():
     try:
         jax.devices()
     except RuntimeError as error:
-        return re.sub(r" \(you may need.*", "", str(error).splitlines()[0])
+        return re.sub(r" \([^()]*\)$", "", str(error).splitlines()[0])  # without advice
     return f"works, {int(count(1))}"
 
 
@@ -522,10 +594,12 @@ two = [alone(one_of_two, me, free_port) for me in range(2)]
 for_kinds = {repr(value): alone(kinds, value) for value in (1, True, 1.0)}
 for_kinds["np.uint8(1)"] = alone(kinds, np.uint8(1))
 for_kinds["np.array([1], np.int32)"] = alone(kinds, np.array([1], S32))
-mixed, early = alone(kinds, 1, True, 1.0), alone(early)
+mixed, jitted = alone(kinds, 1, True, 1.0), alone(kinds_in_one_program, True, 1, 1.0)
+early = alone(early)
+for_stages = {stage: alone(ask_for, stage + "_count") for stage in ("prepared", "initialized")}
 
 faulthandler.dump_traceback_later(100, exit=True)  # no earlier: its thread is lost in a fork
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
 _, WARNINGS = register()
 for name, (f, expected) in MAPPED.items():
     for way, run in WAYS.items():
@@ -537,6 +611,9 @@ for name, f in ROWS.items():
 for value, wait in for_kinds.items():
     say(f"attributes: v={value} is", wait())
 say("attributes: equal values of different types, eager, are all of the first's", mixed())
+say("attributes: and so they are in one jitted program", jitted())
+for stage, wait in for_stages.items():
+    say(f"state, {stage}: XLA has none on the CPU, and ends the process", wait())
 say("C86: a state type before the first backend", early())
 first, second = two[0](), two[1]()
 if isinstance(first, str) or isinstance(second, str):
