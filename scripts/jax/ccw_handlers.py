@@ -12,6 +12,7 @@ without one leaves a CPU backend that cannot be used. register() makes the backe
 before it: jax.distributed.initialize, and the number of devices.
 """
 import ctypes
+import os
 import struct
 import warnings
 
@@ -78,7 +79,8 @@ def register(path, bundles=None, platform="cpu", prefix=""):
         parts = {"type_id": capsule("ccw_type_id_" + name)}
         if "ccw_type_info_" + name in names:  # state; what the user owns has none
             parts["type_info"] = capsule("ccw_type_info_" + name)
-        jax.ffi.register_ffi_type(prefix + name, parts, platform=platform)
+        unique = f"{os.path.realpath(path)}: {prefix}{name}"  # two libraries may have a `counter` each
+        jax.ffi.register_ffi_type(unique, parts, platform=platform)
     registered = []
     for name, stages in targets.items():
         capsules = {stage: capsule(symbol) for stage, symbol in stages.items()}

@@ -30,13 +30,13 @@ def scale(x, s, **options):
 print(scale(x, 2))  # [0. 2. 4. 6.]
 print(jax.jit(lambda x: scale(x, 3) + 1)(x))  # [ 1.  4.  7. 10.]
 
-# JAX compares attributes as Python does: called outside of jit with s=1, then with s=True or s=1.0, a handler gets what came
-# first, an s64, each time. np.float32(1) and the like leave no doubt only where no equal value of another type came before.
+# JAX compares attributes as Python does, by which 1, True, 1.0 and np.float32(1) are the same: of those in one program, and of all
+# calls outside of jit, each arrives as the type that came first. Give an attribute one type, always.
 
 # ---- With state ----
 
-# The executable owns the state: made when it is compiled, deleted with it. Calls with equal attributes are one call to XLA
-# where nothing tells them apart, and a call whose result is not used is none; has_side_effect=True keeps each of them.
+# The executable owns the state: made when it is compiled, deleted with it, one for each place of a call. XLA may merge calls
+# that nothing tells apart, and drops one whose result is not used: has_side_effect=True keeps them all.
 count = jax.ffi.ffi_call("counter", jax.ShapeDtypeStruct((), np.int32), has_side_effect=True)
 tick = jax.jit(lambda: count(first=np.int32(40)))
 print(int(tick()), int(tick()), int(tick()))  # 40 41 42

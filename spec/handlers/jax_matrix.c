@@ -31,8 +31,9 @@ CCW_HANDLER(census, RET(s64, 0, y), ATTR(string, what))
 #define EVENT_NAME(name) #name,
   static const char *const names[] = {EVENTS(EVENT_NAME)};
 #undef EVENT_NAME
+  size_t size = (size_t)what.size;
   for (int i = 0; i < EVENT_COUNT; ++i)
-    if ((size_t)what.size == strlen(names[i]) && memcmp(what.data, names[i], what.size) == 0) {
+    if (size == strlen(names[i]) && memcmp(what.data, names[i], size) == 0) {
       *y.data = happened[i];
       return ccw_ok();
     }
