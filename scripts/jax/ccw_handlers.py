@@ -1,7 +1,7 @@
 """Handlers written with ccw/handler.h, for JAX.
 
     import ccw_handlers
-    ccw_handlers.register("./libhandlers.so")                 # everything in it
+    ccw_handlers.register("libhandlers.so")  # everything in it
     jax.ffi.ffi_call("scale", jax.ShapeDtypeStruct(x.shape, x.dtype))(x, s=np.float32(2))
 
 Handlers of several stages belong together by their names: `counter_instantiate`, and so on for prepare, initialize and
@@ -68,6 +68,7 @@ def register(path, bundles=None, platform="cpu", prefix=""):
     """Registers all handlers of a library and their types, under `prefix` and the name, and gives the names. Those that this
     JAX refuses are left out, with a warning. OSError: the library cannot be loaded. KeyError: a bundle names no handler."""
     jax.devices()
+    path = os.path.abspath(path)
     names = symbols(path)
     library = ctypes.CDLL(path)  # for good: JAX keeps the addresses
     targets, types = plan(names, bundles)
@@ -79,10 +80,10 @@ def register(path, bundles=None, platform="cpu", prefix=""):
         parts = {"type_id": capsule("ccw_type_id_" + name)}
         if "ccw_type_info_" + name in names:  # state; what the user owns has none
             parts["type_info"] = capsule("ccw_type_info_" + name)
-        unique = f"{os.path.realpath(path)}: {prefix}{name}"  # two libraries may have a `counter` each
+        unique = f"{path}: {prefix}{name}"  # two libraries may have a `counter` each
         jax.ffi.register_ffi_type(unique, parts, platform=platform)
     registered = []
-    for name, stages in targets.items():
+    for name, stages in sorted(targets.items()):
         capsules = {stage: capsule(symbol) for stage, symbol in stages.items()}
         try:
             jax.ffi.register_ffi_target(prefix + name, capsules, platform=platform)

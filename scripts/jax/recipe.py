@@ -15,7 +15,7 @@ from jax.sharding import Mesh, PartitionSpec as P
 import ccw_handlers
 
 # Everything in the library: targets by their names, types of state before them, all of it after the first backend.
-print(sorted(ccw_handlers.register(sys.argv[1])))  # ['counter', 'scale']
+print(ccw_handlers.register(sys.argv[1]))  # ['counter', 'scale']
 
 # ---- A handler without state ----
 
