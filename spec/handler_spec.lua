@@ -58,6 +58,7 @@ describe("CC-2 a binding in C", function()
       ["the remaining results are bound already"] = "REMAINING_RETS(a), REMAINING_RETS(b)",
       ["ATTRS binds all attributes already"] = "ATTRS(dictionary, d), ATTR(s64, n)",
       ["ATTR binds single attributes already"] = "ATTR(s64, n), ATTRS(dictionary, d)",
+      ["NEW_STATE is for instantiate, prepare and initialize"] = "NEW_STATE(int, n)",
       ["redefinition"] = "ATTR(s64, n), ATTR(s64, n)",
     }
     for rule, words in pairs(rules) do

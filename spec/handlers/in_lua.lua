@@ -18,6 +18,31 @@ return {
     end
     count:fill(#rest)
   end),
+  LuaPlus = ccw.bind "plus(x: f32[*]) -> (y: f32[*]) {by: f32}":to(function(x, y, by)
+    for i = 1, x.count do y.flat[i] = x.flat[i] + by end
+  end),
+  LuaDoubleRow = ccw.bind "double_row(x: f32[n]) -> (y: f32[n])":to(function(x, y)
+    for i = 1, #x do y[i] = 2 * x[i] end
+  end),
+  LuaSplit = ccw.bind "split(x: f32[*]) -> (whole: s32[*], rest: f32[*])":to(function(x, whole, rest)
+    for i = 1, x.count do
+      whole.flat[i] = x.flat[i] // 1 | 0
+      rest.flat[i] = x.flat[i] - whole.flat[i]
+    end
+  end),
+  -- Whether the result lies where the argument does: what is written there can be read here.
+  LuaInPlace = ccw.bind "in_place(x: f32[*]) -> (y: f32[*], same: s32[*])":to(function(x, y, same)
+    local before = x.flat[1]
+    y.flat[1] = before + 1
+    same:fill(x.flat[1] == before + 1 and 1 or 0)
+    for i = 2, x.count do y.flat[i] = x.flat[i] + 1 end
+  end),
+  LuaAfter = ccw.bind "after(t: token[], x: f32[*]) -> (u: token[], y: f32[*])":to(function(_, x, _, y)
+    for i = 1, x.count do y.flat[i] = x.flat[i] end
+  end),
+  LuaWhere = ccw.bind "where(@run_id, @device_ordinal) -> (y: s64[2])":to(function(run_id, ordinal, y)
+    y[1], y[2] = run_id, ordinal
+  end),
   LuaFail = ccw.bind "fail(x: f32[n]) -> (y: f32[n])":to(function(_, _) return nil, "no paper" end),
   LuaRaise = ccw.bind "raise(x: f32[n]) -> (y: f32[n])":to(function(_, _) error "out of ink" end),
 }

@@ -12,7 +12,7 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 jax.devices()  # targets may be registered only when there is a backend
 kernels, official, folder, root, lua = sys.argv[1:]
-sys.path.insert(0, root + "/scripts")
+sys.path.insert(0, root + "/scripts/jax")
 import lua_handlers  # noqa: E402
 
 

@@ -21,7 +21,8 @@
  *   ATTRS(struct(T), s)            all of them, CCW_STRUCT(T, ...)
  *   CTX(what, c)                   stream, stream_as(T), scratch, threads, run_id, device_ordinal, state(T), prepared(T),
  *                                  initialized(T), user_data(T), extension(T), custom_options, frame, type(T)
- *   NEW_STATE(T, p)                T **p: the state that this stage makes, CCW_STATE(T, deleter)
+ *   NEW_STATE(T, p)                T **p: the state that this stage makes, CCW_STATE(T, deleter). That of prepare and initialize
+ *                                  is for GPUs: XLA on the CPU ends the process when it is asked for it
  *   TRAIT(command_buffer_compatible)
  *
  * Kinds of attributes: pred s8 s16 s32 s64 u8 u16 u32 u64 f32 f64 c64 c128 string dictionary array(dtype) enum(T)
@@ -613,6 +614,7 @@ enum { CCW_MAKES_STATE_ = 1 << 8 };
   {                                                                                                                \
     enum { CCW_FIRST_TALLY_(count_) CCW_EACH_(CCW_TALLY_, __VA_ARGS__) ccw_tallied_ };                             \
     CCW_EACH_(CCW_RULE_, __VA_ARGS__)                                                                              \
+    CCW_RULE_OF_STATE_(stage_, name_, ccw_needs_1_);                                                               \
     static const char *const ccw_names_[] = {CCW_EACH_(CCW_ATTR_NAME_, __VA_ARGS__) NULL};                         \
     static const ccw_parameter ccw_parameters_[] = {                                                               \
         CCW_EACH_(CCW_DATA_, __VA_ARGS__){CCW_WORD_TRAIT, (ccw_context)0, NULL, {CCW_FORM_UNKNOWN, 0, NULL}, 0}};  \
@@ -729,6 +731,12 @@ enum { CCW_TRAIT_command_buffer_compatible = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFF
 #define CCW_RULE_OF_CTX(i, b, what, name)
 #define CCW_RULE_OF_NEW_STATE(i, b, T, name)
 #define CCW_RULE_OF_TRAIT(i, b, name)
+
+/* The runtime has a place for the state of three stages. XLA does not look, and ends where another wants one. */
+#define CCW_RULE_OF_STATE_(stage, name, needs)                                                       \
+  CCW_ASSERT_(!((int)(needs) & (int)CCW_MAKES_STATE_) ||                                             \
+                  ((int)(stage) != (int)CCW_STAGE_execute && (int)(stage) != (int)CCW_STAGE_record), \
+      #name ": NEW_STATE is for instantiate, prepare and initialize")
 
 /* The parameter of the body. */
 #define CCW_PARAMETER_(h, i, before, word) CCW_CALL_WORD_(CCW_PARAMETER_OF_, i, before, word)
