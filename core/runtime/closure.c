@@ -16,12 +16,13 @@ typedef struct closure {
   ffi_closure *memory; /* owned; where the code is written */
   ffi_cif interface;
   ffi_type *parameters[1];
-  ccw_binding binding;      /* the signature's, with name and handler */
+  ccw_binding binding;      /* the signature's, with name and handler, and without contexts */
   ccw_signature *signature; /* owned */
   ccw_function *function;
   void (*release)(void *context);
   void *context;
-  char name[];
+  const char *name;
+  ccw_parameter bound[]; /* what the binding has, and the name behind it */
 } closure;
 
 /* ---- a call -------------------------------------------------------------------------------------------------------- */
@@ -171,10 +172,22 @@ static void enter(ffi_cif *interface, void *result, void **arguments, void *cont
 
 /* ---- making one ---------------------------------------------------------------------------------------------------- */
 
+/* What a report on a frame looks at. Contexts are for the function to ask for: the text has their types as names, where a report
+ * expects what C has. */
+static void bind(closure *c)
+{
+  for (int64_t i = 0; i < c->binding.count; ++i) {
+    c->bound[i] = c->binding.parameters[i];
+    if (c->bound[i].word == CCW_WORD_CTX) c->bound[i].word = CCW_WORD_TRAIT;
+  }
+  c->binding.parameters = c->bound;
+}
+
 static ccw_status closure_make(
     const char *name, ccw_signature *signature, ccw_function *function, closure **out_closure)
 {
-  size_t length = strlen(name), size = sizeof(closure) + length + 1;
+  size_t bound = (size_t)ccw_signature_binding(signature)->count * sizeof(ccw_parameter);
+  size_t length = strlen(name), size = sizeof(closure) + bound + length + 1;
   closure *c = ccw_allocate(size);
   if (!c) return ccw_no_memory(size);
   *c = (closure){.count = 1,
@@ -183,7 +196,8 @@ static ccw_status closure_make(
       .binding = *ccw_signature_binding(signature),
       .signature = ccw_signature_retain(signature),
       .function = function};
-  memcpy(c->name, name, length + 1);
+  c->name = memcpy((char *)c->bound + bound, name, length + 1);
+  bind(c);
   void *code;
   c->memory = ffi_closure_alloc(sizeof *c->memory, &code);
   if (!c->memory || ffi_prep_cif(&c->interface, FFI_DEFAULT_ABI, 1, &ffi_type_pointer, c->parameters) != FFI_OK ||
