@@ -296,8 +296,8 @@ CCW_COLD void ccw_scratch_free_(ccw_scratch *scratch)
 
 /* ---- threads -------------------------------------------------------------------------------------------------------- */
 
-/* The runtime's thread pool, if it has one. It may be used as long as the call lasts: until the handler's future is
- * complete. A handler that waits for its tasks has to do their work as well: XLA runs handlers on these very threads, and
+/* The runtime's thread pool, if it has one. It may be used until the handler returns, also where that leaves a
+ * future: XLA keeps its context no longer. A handler that waits for its tasks has to do their work as well: XLA runs handlers on these very threads, and
  * where all of them wait for tasks, no task ever begins. One that begins late finds nothing left to do, in memory that
  * outlives the handler. Or make a future, and wait for nothing. */
 typedef struct ccw_threads {
