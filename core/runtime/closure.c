@@ -66,7 +66,7 @@ static void shapes_free(shapes *s)
 }
 
 /* What makes an operand one that a function cannot look at; NULL for nothing. */
-static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer)
+static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer, bool needs_data)
 {
   if (type != XLA_FFI_ArgType_BUFFER) return "no buffer";
   if (!buffer) return "NULL";
@@ -78,7 +78,7 @@ static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer)
     if (buffer->dims[i] < 0) return "one with a dim below zero";
     if (buffer->dims[i] == 0) count = 0;
   }
-  bool needs_data = count > 0 && buffer->dtype != XLA_FFI_DataType_TOKEN;
+  needs_data &= count > 0 && buffer->dtype != XLA_FFI_DataType_TOKEN;
   return needs_data && !buffer->data ? "one without data" : NULL;
 }
 
@@ -98,7 +98,8 @@ static ccw_status check_soundness(
   if (count < 0) return ccw_invalid("expected %ss, got %lld of them", family->noun, (long long)count);
   if (count > 0 && !(types && operands)) return ccw_invalid("the frame lacks the arrays of its %ss", family->noun);
   for (int64_t i = 0; i < count; ++i) {
-    const char *flaw = flaw_of(ccw_number_at_((const int *)types + i), operands[i]);
+    bool needs_data = c->binding.stage != XLA_FFI_ExecutionStage_INSTANTIATE; /* which GPUs do with prototypes */
+    const char *flaw = flaw_of(ccw_number_at_((const int *)types + i), operands[i], needs_data);
     if (flaw) return ccw_invalid("%s %lld: expected a buffer, got %s", family->noun, (long long)i, flaw);
   }
   return ccw_ok();
@@ -183,8 +184,15 @@ static void bind(closure *c)
   c->binding.parameters = c->bound;
 }
 
-static ccw_status closure_make(
-    const char *name, ccw_signature *signature, ccw_function *function, closure **out_closure)
+/* A stage may need a later version than what it binds: record itself, and state of stages on GPUs. */
+static int minor_of_stage(XLA_FFI_ExecutionStage stage, bool makes_state)
+{
+  if (stage == XLA_FFI_ExecutionStage_RECORD) return 4;
+  return makes_state && stage != XLA_FFI_ExecutionStage_INSTANTIATE ? 3 : 1;
+}
+
+static ccw_status closure_make(const char *name, ccw_signature *signature, XLA_FFI_ExecutionStage stage,
+    const XLA_FFI_TypeId *state, ccw_function *function, closure **out_closure)
 {
   size_t bound = (size_t)ccw_signature_binding(signature)->count * sizeof(ccw_parameter);
   size_t length = strlen(name), size = sizeof(closure) + bound + length + 1;
@@ -206,16 +214,21 @@ static ccw_status closure_make(
     return ccw_resource_exhausted("%s: no memory for code", name);
   }
   c->binding.name = c->name;
+  c->binding.stage = stage;
+  c->binding.state = state;
+  int minor = minor_of_stage(stage, state != NULL);
+  if (minor > c->binding.minor) c->binding.minor = minor;
   memcpy(&c->binding.handler, &code, sizeof code);
   *out_closure = c;
   return ccw_ok();
 }
 
-ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, ccw_function *function,
-    void (*release)(void *context), void *context, ccw_handler **out_handler)
+ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, XLA_FFI_ExecutionStage stage,
+    const XLA_FFI_TypeId *state, ccw_function *function, void (*release)(void *context), void *context,
+    ccw_handler **out_handler)
 {
   closure *c;
-  CCW_TRY(closure_make(name, signature, function, &c));
+  CCW_TRY(closure_make(name, signature, stage, state, function, &c));
   XLA_FFI_Handler_Bundle bundle = {.execute = c->binding.handler};
   ccw_status status = ccw_handler_new(name, &bundle, 0, NULL, out_handler);
   if (status.code) {

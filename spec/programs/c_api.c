@@ -203,7 +203,8 @@ static void contexts_are_the_functions(void)
   ccw_signature *signature;
   ccw_handler *handler;
   EXPECT(succeeds(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature)));
-  EXPECT(succeeds(ccw_handler_of_function("f", signature, succeed, NULL, NULL, &handler)));
+  EXPECT(succeeds(
+      ccw_handler_of_function("f", signature, XLA_FFI_ExecutionStage_EXECUTE, NULL, succeed, NULL, NULL, &handler)));
   ccw_signature_release(signature);
   XLA_FFI_ArgType type = XLA_FFI_ArgType_BUFFER;
   void *none = NULL;
@@ -228,7 +229,8 @@ static void a_function_is_a_handler(void)
   int runs = 0;
   float first = 0;
   EXPECT(succeeds(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature)));
-  EXPECT(succeeds(ccw_handler_of_function("add_one", signature, add_one, count_end, &runs, &handler)));
+  EXPECT(succeeds(ccw_handler_of_function(
+      "add_one", signature, XLA_FFI_ExecutionStage_EXECUTE, NULL, add_one, count_end, &runs, &handler)));
   ccw_signature_release(signature);
   EXPECT(succeeds(run_on(handler, "f32[2]", "f32[2]", &first)) && first == 1 && runs == 1);
   ccw_status status = run_on(handler, "f32[4]", "f32[4]", &first);
