@@ -304,7 +304,7 @@ static ccw_status without_own_name(ccw_status status, const char *name, const ch
 /* "scale: execute: " in front of what the handler said. */
 static ccw_status failed(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_status status)
 {
-  status = without_own_name(status, ccw_handler_describe(call->handler).name, ccw_stage_name(stage));
+  status = without_own_name(status, ccw_handler_name_of(call->handler, stage), ccw_stage_name(stage));
   return ccw_status_in(ccw_status_in(status, ccw_stage_name(stage)), call->name);
 }
 

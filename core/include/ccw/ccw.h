@@ -315,7 +315,7 @@ CCW_API void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_tex
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
 
 /* Marks the memory of a buffer as holding nothing that means anything, or as good again. A call that fails does so with its
- * results. Views of the same memory are undefined too. */
+ * results; what is written here afterwards is good again. Views of the same memory are undefined too. */
 CCW_API void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined);
 
 /* Whether some of its elements hold nothing that means anything. */
