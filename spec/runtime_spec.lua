@@ -241,6 +241,25 @@ describe("CC-37 scratch memory, case C71", function()
   end)
 end)
 
+describe("CC-37 the context", function()
+  it("is explained with the frame", function()
+    local call <close> = ccw.prepare(bundle, {}, "s64[]", { fails = "" }, { run_id = 7, device_ordinal = -1, like_xla = true,
+      custom_options = { a = 1 }, user_data = { settings = "" } })
+    local text = call:explain():match "the context.*":gsub("id %d+%)", "id N)"):gsub("threads +%d+", "threads N")
+    assert.equal("the context\n  run id          7\n  device ordinal  -1\n  stream          none on the host\n" ..
+      "  scratch memory  none, as in XLA on the CPU\n  threads N\n  state           of instantiate: 'mark' (id N)\n" ..
+      "  user data       'settings' (id N)\n  custom options  1", text)
+  end)
+
+  it("has types that are listed", function()
+    local found = {}
+    for _, type in ipairs(ccw.types()) do found[type.name] = type end
+    assert.is_true(found.mark.state)
+    assert.is_false(found.settings.state)
+    assert.equal(core.state_type "mark", found.mark.id)
+  end)
+end)
+
 describe("CC-37 threads", function()
   local before = ccw.threads()
   after_each(function() ccw.threads(before) end)
@@ -418,6 +437,33 @@ describe("results of a call that failed", function()
     local y = ccw.array("s64[]", 7)
     failure(ccw.call, bundle, {}, { y }, { fails = "prepare" }, { stages = "all" })
     assert.equal(7, y:item())
+  end)
+end)
+
+describe("a call", function()
+  local matrix = ccw.load(support.library "jax_matrix")
+
+  it("case C21: of a batch is refused by a handler of rank 1, and runs row by row", function()
+    local batch = ccw.iota "f32[10,16]"
+    assert.equal("INVALID_ARGUMENT: double_row: 2 bad operands\n  arg 0 'x': expected f32[?], got f32[10,16]\n" ..
+      "  result 0 'y': expected f32[?], got f32[10,16]", failure(ccw.call, matrix.double_row, { batch }, "f32[10,16]"))
+    for i = 1, 10 do
+      local row = ccw.call(matrix.double_row, { batch[i] }, "f32[16]")
+      assert.equal(2 * batch[i][16], row[16])
+    end
+  end)
+
+  it("case C48: runs whether or not its results are used, as often as it is called, in that order", function()
+    local function bumped() return ccw.call(matrix.census, {}, "s64[]", { what = "bumped" }):item() end
+    local before = bumped()
+    for _, flag in ipairs { true, false } do
+      ccw.call(matrix.bump, {}, "s64[]", nil, { has_side_effect = flag })
+      ccw.call(matrix.bump, {}, "s64[]", nil, { has_side_effect = flag })
+    end
+    assert.equal(before + 4, bumped())
+    assert.equal(before + 5, ccw.call(matrix.bump, {}, "s64[]"):item())
+    ccw.call(lib.frames, {}, "()")
+    assert.equal("execute(0,0)", steps())
   end)
 end)
 

@@ -386,7 +386,7 @@ static int call_name(lua_State *L)
 }
 
 /* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
- * memory: offset, field, value. */
+ * memory: offset, field, value; then what its context answers. */
 static int call_explain(lua_State *L)
 {
   ccw_text text = {0};

@@ -782,7 +782,7 @@ CCW_API const char *ccw_call_running(const char **out_doing);
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
 
-/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it. */
+/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it, and what its context answers. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
 
 /* Lets go of it: NULL is fine. It ends at once, and with it the state of its stages, or when the future of a run that is under
