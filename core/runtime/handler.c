@@ -169,6 +169,12 @@ ccw_status ccw_handler_of_stages(
   return ccw_ok();
 }
 
+const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
+{
+  const parts *p = handler->release == release_parts ? handler->context : NULL;
+  return p && p->handlers[stage] ? p->handlers[stage]->name : handler->name;
+}
+
 bool ccw_handler_has_context(const ccw_handler *handler) { return handler->release != NULL; }
 
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }

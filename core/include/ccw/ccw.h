@@ -315,7 +315,7 @@ CCW_API void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_tex
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
 
 /* Marks the memory of a buffer as holding nothing that means anything, or as good again. A call that fails does so with its
- * results. Views of the same memory are undefined too. */
+ * results; what is written here afterwards is good again. Views of the same memory are undefined too. */
 CCW_API void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined);
 
 /* Whether some of its elements hold nothing that means anything. */
@@ -785,7 +785,7 @@ CCW_API const char *ccw_call_running(const char **out_doing);
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
 
-/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it. */
+/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it, and what its context answers. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
 
 /* Lets go of it: NULL is fine. It ends at once, and with it the state of its stages, or when the future of a run that is under
