@@ -256,6 +256,7 @@ void job_end_scratch(job *j)
 /* The pool holds it and, until it begins, its job's list. */
 struct task {
   _Atomic int count;
+  _Atomic bool is_taken;
   task *next;
   job *job;
   int function; /* in the registry */
@@ -276,6 +277,7 @@ static bool take_task(task *t)
   if (!*at) return false;
   *at = t->next;
   if (!*at) t->job->last = at;
+  t->is_taken = true;
   return true;
 }
 
@@ -332,7 +334,7 @@ static void enter_task(void *data)
 {
   task *t = data;
   owner *o = owner_retain(t->job->owner);
-  if (owner_enter(o)) {
+  if (!t->is_taken && owner_enter(o)) {
     if (take_task(t)) {
       perform(t);
       task_release(t);
