@@ -515,6 +515,12 @@ static struct timespec deadline_in(double seconds)
   return at;
 }
 
+bool ccw_call_await(ccw_call *call, double seconds)
+{
+  struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+  return wait_while(call, PENDING, &deadline) != PENDING;
+}
+
 ccw_status ccw_call_wait(ccw_call *call, double seconds)
 {
   struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);

@@ -291,24 +291,21 @@ static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
   return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
 }
 
-/* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. */
-static ccw_status wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds)
+/* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. False where
+ * the time is up, or somebody has interrupted it. A time below 0 is as long as it takes. */
+static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds, ccw_status *out_outcome)
 {
   const double slice = 0.05;
-  double deadline = seconds < 0 ? -1 : now() + seconds;
+  double deadline = now() + seconds;
   lua_Hook before = lua_gethook(L);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);
-    ccw_status status = ccw_call_wait(call, left < 0 ? 0 : left < slice ? left : slice);
+    bool is_done = ccw_call_await(call, left < 0 ? 0 : left < slice ? left : slice);
+    if (is_done) *out_outcome = ccw_call_wait(call, 0);
     owner_take_back(o, depth);
-    if (status.code != XLA_FFI_Error_Code_DEADLINE_EXCEEDED || ccw_call_is_done(call)) return status;
-    if (is_interrupted(L, o, before)) return status;
-    if (seconds >= 0 && now() >= deadline) {
-      ccw_status_free(status);
-      return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", ccw_call_name(call), seconds);
-    }
-    ccw_status_free(status);
+    if (is_done) return true;
+    if (is_interrupted(L, o, before) || (seconds >= 0 && now() >= deadline)) return false;
   }
 }
 
@@ -320,7 +317,9 @@ static ccw_status run_given_up(lua_State *L, owner *o, ccw_call *call)
   if (!status.code && ccw_call_is_done(call)) status = ccw_call_wait(call, 0);
   bool is_pending = !status.code && !ccw_call_is_done(call);
   owner_take_back(o, depth);
-  return is_pending ? wait_given_up(L, o, call, -1) : status;
+  if (is_pending && !wait_given_up(L, o, call, -1, &status))
+    status = ccw_cancelled("%s: interrupted before its future was complete", ccw_call_name(call));
+  return status;
 }
 
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
@@ -382,7 +381,7 @@ static int call_start(lua_State *L)
   return status.code ? raise_run(L, status, ccw_call_name(call)) : 0;
 }
 
-/* call_wait(call, seconds) -> the results of the run that was started. Below 0: as long as it takes. */
+/* call_wait(call, seconds) -> the results of the run that was started, or false when the time is up. Below 0: as long as it takes. */
 static int call_wait(lua_State *L)
 {
   void **box;
@@ -390,9 +389,13 @@ static int call_wait(lua_State *L)
   double seconds = luaL_checknumber(L, 2);
   owner *o = owner_of(L);
   box[RUNNING] = call;
-  ccw_status status = wait_given_up(L, o, call, seconds);
+  ccw_status status = ccw_ok();
+  bool is_done = wait_given_up(L, o, call, seconds, &status);
   box[RUNNING] = NULL;
-  return status.code ? raise_run(L, status, ccw_call_name(call)) : push_returns(L);
+  if (status.code) return raise_run(L, status, ccw_call_name(call));
+  if (is_done) return push_returns(L);
+  lua_pushboolean(L, false);
+  return 1;
 }
 
 /* call_done(call) -> boolean. Whether the run that was started is complete. */

@@ -760,6 +760,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_start(ccw_call *call);
 /* Whether there is nothing to wait for: the run that was started is complete, or none was. */
 CCW_API bool ccw_call_is_done(const ccw_call *call);
 
+/* Waits that many seconds at the most until there is nothing to wait for, and tells whether that is so. The outcome stays. */
+CCW_API bool ccw_call_await(ccw_call *call, double seconds);
+
 /* Waits for the run that was started, for that many seconds or, below 0, as long as it takes, and gives its outcome.
  * DEADLINE_EXCEEDED: it is not complete yet. FAILED_PRECONDITION: none was started. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_wait(ccw_call *call, double seconds);
