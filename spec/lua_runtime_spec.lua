@@ -34,8 +34,8 @@ describe("CC-36 a stage in Lua", function()
     local handler = binding:to(function(v) return v end)
     assert.equal("counter_instantiate(@new_state) {v: s64}", tostring(handler.signature))
     assert.equal("0.2", handler.version)
-    assert.equal("INVALID_ARGUMENT: counter_instantiate: execute: counter_instantiate: instantiate: expected stage instantiate, got execute",
-      failure(ccw.call, handler, {}, "()", { v = 1 }))
+    assert.equal("INVALID_ARGUMENT: counter_instantiate: execute: counter_instantiate: instantiate: " ..
+      "expected stage instantiate, got execute", failure(ccw.call, handler, {}, "()", { v = 1 }))
     local plain_one = ccw.bind "f()":to(function() end)
     assert.equal("INVALID_ARGUMENT: f: instantiate: f: execute: expected stage execute, got instantiate",
       failure(ccw.call, { instantiate = plain_one, execute = plain_one }, {}, "()"))
@@ -159,7 +159,8 @@ describe("CC-36 state in Lua", function()
       assert.equal("FAILED_PRECONDITION: count: its stage instantiate has not run", failure(call))
     end
     assert.same({ 0, 0 }, { made, gone })
-    assert.matches("^UNKNOWN: count: instantiate: too late", failure(ccw.call, { instantiate = late, execute = execute }, {}, "s64[]", { v = 1 }))
+    assert.matches("^UNKNOWN: count: instantiate: too late",
+      failure(ccw.call, { instantiate = late, execute = execute }, {}, "s64[]", { v = 1 }))
     assert.equal(1, ccw.call(counting, {}, "s64[]", { v = 1 }):item())
     assert.is_true(blocks() <= before)
   end)
@@ -198,7 +199,7 @@ describe("CC-36 state in Lua", function()
     collect()
     assert.equal("prepared, initialized after prepared", log[1])
     assert.equal(3, #log)
-    assert.equal("NOT_FOUND: e: execute: context 0: prepared: there is no state of stage prepare", failure(ccw.call, use, {}, "()"):match "^[^\n]*")
+    assert.matches("^NOT_FOUND: e: execute: context 0: prepared: there is no state of stage prepare", failure(ccw.call, use, {}, "()"))
   end)
 
   it("of C's is where it lies, and Lua's is nothing to C", function()
@@ -213,8 +214,8 @@ describe("CC-36 state in Lua", function()
     assert.matches("the state of stage instantiate is of type 'ccw%.lua' %(id %d+%), expected 'mark' %(id %d+%)",
       failure(ccw.call, { instantiate = make, execute = lib.mark_alone }, {}, "s64[]", { fails = "" }))
     local unknown = ccw.bind "unknown(@state(Nobody))":to(function(_) end)
-    assert.matches("^FAILED_PRECONDITION: unknown: execute: context 0: state: no type is registered as 'Nobody'; register it, as in lib:type \"NAME\"",
-      failure(ccw.call, unknown, {}, "()"))
+    assert.matches("^FAILED_PRECONDITION: unknown: execute: context 0: state: no type is registered as 'Nobody'; " ..
+      "register it, as in lib:type \"NAME\"", failure(ccw.call, unknown, {}, "()"))
   end)
 
   it("leaves nothing behind", function()
@@ -486,7 +487,8 @@ describe("CC-38 a promise", function()
     assert.equal("FAILED_PRECONDITION: the promise is complete already", failure(promise.complete, promise))
     assert.equal("FAILED_PRECONDITION: the promise is complete already", failure(promise.complete, promise, "late"))
     assert.same({}, ccw.call(returning, {}, "()")) -- it was complete before
-    assert.equal("FAILED_PRECONDITION: returning: execute: returned a promise that was returned before", failure(ccw.call, returning, {}, "()"))
+    assert.equal("FAILED_PRECONDITION: returning: execute: returned a promise that was returned before",
+      failure(ccw.call, returning, {}, "()"))
     promise = ccw.promise()
     promise:complete "no paper"
     assert.equal("INTERNAL: returning: execute: no paper", failure(ccw.call, returning, {}, "()"))
@@ -520,19 +522,18 @@ describe("CC-38 a promise", function()
   end)
 
   it("waits, once it is complete, for calls that use the call's buffers", function()
-    local order, call, future = {}, nil, nil
+    local order, future = {}, nil
     local inner = ccw.bind "inner(x: f32[n])":to(function(a)
       kept.promise:complete()
       order[#order + 1] = ("complete, done: %s, %s"):format(future:done(), a[1])
       refuses("the call that it belonged to is over", function() return kept.x[1] end)
     end)
-    call = ccw.prepare(later, { x }, "f32[3]")
+    local call <close> = ccw.prepare(later, { x }, "f32[3]")
     future = call:start()
     ccw.call(plain.relay, { kept.x }, "()", { handler = inner.address, threads = 1, times = 1 })
     order[#order + 1] = ("done: %s"):format(future:done())
     assert.same({ "complete, done: false, 1.0", "done: true" }, order)
     future:wait()
-    call:close()
   end)
 
   it("outlives the function's threads and scratch memory", function()

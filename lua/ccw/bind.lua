@@ -71,10 +71,10 @@ local function with(fail, binding, family, text, name, decoder)
 end
 
 --- binding:ctx(what) -> binding. A context, what the runtime is asked for.
--- "state", and "prepared" and "initialized": what the handler of that stage has returned, see binding:stage. "state(Counter)": where state lies
--- that is of a type of C's, a light userdata. "user_data(NAME)": where user data lies. "threads": see threads:run. "scratch": see
--- scratch:take. "run_id" and "device_ordinal", integers; "custom_options", a table; "stream", a light userdata. And "new_state": the handler
--- returns its stage's state.
+-- "state", and "prepared" and "initialized": what the handler of that stage has returned, see binding:stage. "state(Counter)": where
+-- state lies that is of a type of C's, a light userdata. "user_data(NAME)": where user data lies. "threads": see threads:run.
+-- "scratch": see scratch:take. "run_id" and "device_ordinal", integers; "custom_options", a table; "stream", a light userdata. And
+-- "new_state": the handler returns its stage's state.
 function methods:ctx(what)
   local misuse = errors.misuse_of "ctx"
   errors.check(misuse, 1, what, "string")
@@ -82,10 +82,10 @@ function methods:ctx(what)
 end
 
 --- binding:stage(name) -> binding. The stage whose handler it is: "instantiate", "prepare", "initialize", "execute", "record".
--- A handler of the first three may make state: with @new_state it returns it, any value but nil, and handlers of later stages get that
--- for @state, @prepared or @initialized, until the call, or the executable, ends. It fails as others do, with nil and an error or error(err).
--- Handlers go together in a table by stage, {instantiate = h1, execute = h2}, which ccw.call, ccw.prepare and ccw.register take. In instantiate
--- there are attributes alone on the host; elsewhere operands are types, since they have no content yet.
+-- A handler of the first three may make state: with @new_state it returns it, any value but nil, and handlers of later stages get
+-- that for @state, @prepared or @initialized, until the call, or the executable, ends. It fails as others do, with nil and an error or
+-- error(err). Handlers go together in a table by stage, {instantiate = h1, execute = h2}, which ccw.call, ccw.prepare and ccw.register
+-- take. In instantiate there are attributes alone on the host; elsewhere operands are types, since they have no content yet.
 function methods:stage(name)
   local misuse = errors.misuse_of "stage"
   errors.check(misuse, 1, name, "string")
@@ -194,7 +194,8 @@ end
 -- booleans, strings; arrays are buffers, dictionaries tables, an enum is the name of its value. f succeeds with nothing, nil or
 -- true; it fails with `return nil, err` or error(err), err being an error object, whose code stays, or a text: INTERNAL where it is
 -- returned, UNKNOWN, with the way there, where it is raised. A handler whose work goes on returns a promise, see ccw.promise; one that
--- makes state returns the state, see binding:stage. The handler is a true XLA_FFI_Handler: it may be registered, and called from any thread.
+-- makes state returns the state, see binding:stage. The handler is a true XLA_FFI_Handler:
+-- it may be registered, and called from any thread.
 function methods:to(f)
   errors.check(misuse_of_to, 1, f, "function")
   local parameters = self.signature:parameters()
@@ -222,6 +223,16 @@ function methods:to(f)
   end
   return core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions, self.of_stage)
 end
+
+--- promise: what a handler in Lua returns when its work is not done yet; see ccw.promise.
+-- p:complete() ends the call, p:complete(err) with an error. tostring tells whether it is complete.
+
+--- threads: what a handler in Lua gets for @threads, until its function returns.
+-- Field: count, of the threads that the runtime has for tasks, 0 where it has none: then threads:run(f) calls f at once. Methods:
+-- threads:run(f), threads:wait().
+
+--- scratch: what a handler in Lua gets for @scratch, until its function returns.
+-- Method: scratch:take(type).
 
 --- ccw.bind([signature [, kinds]]) -> binding.
 -- Declares a handler: ccw.bind "add(x: f32[n], y: f32[n]) -> (z: f32[n])":to(function(x, y, z) ... end), or word by word,
