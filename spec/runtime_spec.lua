@@ -163,6 +163,7 @@ describe("CC-36 state", function()
 
   it("of the types of a library of handler.h is registered when it is loaded", function()
     assert.is_truthy(core.state_type "mark")
+    assert.matches("\n  type mark\n  type settings$", tostring(lib))
     assert.is_nil(core.state_type "no such type")
     lib:type "mark"
     assert.matches("libruntime.so: has no type 'marc'; it has mark, settings$", failure(lib.type, lib, "marc"))
