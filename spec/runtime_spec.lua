@@ -273,6 +273,16 @@ describe("CC-37 threads", function()
     refuses("bad argument #1 to 'threads' (threads: expected 1 to 1024, got 0)", function() ccw.threads(0) end)
   end)
 
+  it("share the work of a loop", function()
+    local matrix, y = ccw.load(support.library "jax_matrix"), ccw.iota "f32[100000]"
+    for _, count in ipairs { 1, 4 } do
+      ccw.threads(count)
+      local squares = ccw.call(matrix.square_by_threads, { y }, "f32[100000]")
+      assert.equal("equal", tostring(ccw.compare(squares, ccw.array("f32[100000]", function(i) return (i - 1) * (i - 1) end))))
+    end
+    assert.equal(0, #ccw.call(matrix.square_by_threads, { ccw.array "f32[0]" }, "f32[0]"))
+  end)
+
   it("take tasks from tasks, also when there is one", function()
     ccw.threads(1)
     ccw.call(lib.tasks_from_tasks, {}, "()", { count = 1000 })
