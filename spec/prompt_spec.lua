@@ -243,7 +243,8 @@ describe("the prompt at a terminal", function()
     type_in("C-c")
     type_in("-l '6 * 10'", "Enter")
     wait_for "60"
-    type_in(("-l 'r = ccw.load %q'"):format(support.library "runtime"), "Enter", "-l 'f = ccw.prepare(r.later, {x}, {x:copy()}, {slot = 0})'",
+    type_in(("-l 'r = ccw.load %q'"):format(support.library "runtime"), "Enter")
+    type_in("-l 'f = ccw.prepare(r.later, {x}, {x:copy()}, {slot = 0})'",
       "Enter", "-l 'print(\"wai\" .. \"ting\") f()'", "Enter") -- for a future that nobody completes
     wait_for "\nwaiting"
     type_in("C-c")

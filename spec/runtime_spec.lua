@@ -163,6 +163,7 @@ describe("CC-36 state", function()
 
   it("of the types of a library of handler.h is registered when it is loaded", function()
     assert.is_truthy(core.state_type "mark")
+    assert.matches("\n  type mark\n  type settings$", tostring(lib))
     assert.is_nil(core.state_type "no such type")
     lib:type "mark"
     assert.matches("libruntime.so: has no type 'marc'; it has mark, settings$", failure(lib.type, lib, "marc"))
@@ -270,6 +271,16 @@ describe("CC-37 threads", function()
       assert.equal(count, ccw.call(lib.thread_count, {}, "s64[]"):item())
     end
     refuses("bad argument #1 to 'threads' (threads: expected 1 to 1024, got 0)", function() ccw.threads(0) end)
+  end)
+
+  it("share the work of a loop", function()
+    local matrix, y = ccw.load(support.library "jax_matrix"), ccw.iota "f32[100000]"
+    for _, count in ipairs { 1, 4 } do
+      ccw.threads(count)
+      local squares = ccw.call(matrix.square_by_threads, { y }, "f32[100000]")
+      assert.equal("equal", tostring(ccw.compare(squares, ccw.array("f32[100000]", function(i) return (i - 1) * (i - 1) end))))
+    end
+    assert.equal(0, #ccw.call(matrix.square_by_threads, { ccw.array "f32[0]" }, "f32[0]"))
   end)
 
   it("take tasks from tasks, also when there is one", function()

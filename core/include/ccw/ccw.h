@@ -678,6 +678,12 @@ CCW_API bool ccw_state_type_at(size_t i, ccw_text *out_name, int64_t *out_id, bo
 CCW_API CCW_MUST_USE ccw_status ccw_library_register_type(
     ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol);
 
+/* A callback for a type of a library; returns false to stop. */
+typedef bool ccw_type_visitor(void *context, const char *type, bool is_registered);
+
+/* Visits the types whose ids have variables in the library, in their order. */
+CCW_API void ccw_library_types(const ccw_library *library, ccw_type_visitor *visit, void *context);
+
 /* Gives every variable of the library that may be the id of a type, and has none, one that means nothing: in a process which
  * only asks handlers what they bind, since the official binding asserts that ids are there. */
 CCW_API void ccw_library_invent_types(ccw_library *library);
