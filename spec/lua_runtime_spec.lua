@@ -199,7 +199,7 @@ describe("CC-36 state in Lua", function()
     collect()
     assert.equal("prepared, initialized after prepared", log[1])
     assert.equal(3, #log)
-    assert.matches("^NOT_FOUND: e: execute: context 0: prepared: there is no state of stage prepare", failure(ccw.call, use, {}, "()"))
+    assert.matches("^INVALID_ARGUMENT: e: execute: context 0: prepared: there is no state of stage prepare", failure(ccw.call, use, {}, "()"))
   end)
 
   it("of C's is where it lies, and Lua's is nothing to C", function()
@@ -234,7 +234,7 @@ describe("CC-41 user data in Lua", function()
     local settings = ccw.f64 { 1, 2 }
     ccw.call(f, {}, "()", nil, { user_data = { settings = settings } })
     assert.equal(("0x%x"):format(settings.address), ("%p"):format(got))
-    assert.matches("^NOT_FOUND: f: execute: context 0: user_data: the call has no user data of type 'settings'",
+    assert.matches("^INVALID_ARGUMENT: f: execute: context 0: user_data: the call has no user data of type 'settings'",
       failure(ccw.call, f, {}, "()"))
   end)
 end)

@@ -143,7 +143,7 @@ describe("CC-36 state", function()
   end)
 
   it("that is not there is told at the operand", function()
-    assert.equal("NOT_FOUND: marks: execute: 2 bad operands\n" ..
+    assert.equal("INVALID_ARGUMENT: marks: execute: 2 bad operands\n" ..
       "  context 1 'p': prepared: there is no state of stage prepare\n" ..
       "  context 2 'i': initialized: there is no state of stage initialize",
       failure(ccw.call, bundle, {}, "s64[]", { fails = "" }))

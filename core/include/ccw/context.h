@@ -1,8 +1,9 @@
 /* context.h: what a handler may ask of the runtime that called it.
  *
  * A handler that binds a context gets the answer as a parameter: CTX(stream, s), CTX(state(T), t). What the runtime cannot
- * give is reported at the operand, and the handler does not run. What the runtime has no function for, since it speaks an
- * older version of the FFI, is UNIMPLEMENTED.
+ * give is reported at the operand, INVALID_ARGUMENT as in the official binding, and the handler does not run. What is asked for
+ * later keeps the runtime's code; what the runtime has no function for, since it speaks an older version of the FFI, is
+ * UNIMPLEMENTED.
  */
 #ifndef CCW_CONTEXT_H
 #define CCW_CONTEXT_H

@@ -633,7 +633,6 @@ CCW_COLD void ccw_report_contexts_(ccw_report *report, const XLA_FFI_CallFrame *
     ccw_status status = ccw_ask_(frame, parameter->context, parameter->kind.detail);
     if (status.code) {
       ccw_say_place_(report, "context", place, parameter->name);
-      if (report->problems == 1) report->code = status.code;
       ccw_report_add_(report, "%s: %s", ccw_name_of_context_(parameter->context), ccw_status_text(status));
       ccw_status_free(status);
     }
