@@ -39,7 +39,7 @@ struct ccw_call {
   XLA_FFI_Handler *functions[CCW_STAGE_COUNT]; /* NULL: the handler has none for the stage */
   unsigned stages;                             /* of a run */
   bool is_on_host, is_instantiated, strict;
-  bool may_run_again; /* for a check: it has neither state nor effects, as far as one can know */
+  bool may_run_again; /* for a check: it has no effects beyond its buffers and its state, as far as one can know */
   ccw_attributes *attributes, *custom_options;
   ccw_frame *frame;
   ccw_checked *checked;   /* NULL: the handler sees the buffers themselves */
@@ -136,12 +136,10 @@ static void take_handler(ccw_call *call, ccw_handler *handler)
 #undef TAKE
 }
 
-/* What state there is cannot run twice as if once; what is written in Lua cannot leave its buffers. */
+/* State does not mind: what a forked child does to it ends with the child. What is written in Lua cannot leave its buffers. */
 static bool may_run_again(const ccw_call *call, const ccw_call_options *options)
 {
-  for (int stage = 0; stage < CCW_STAGE_COUNT; ++stage)
-    if (stage != XLA_FFI_ExecutionStage_EXECUTE && call->functions[stage]) return false;
-  return !options->has_side_effect && !ccw_handler_has_context(call->handler);
+  return !options->has_side_effect && !ccw_handler_is_of_function(call->handler);
 }
 
 static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);

@@ -169,7 +169,12 @@ ccw_status ccw_handler_of_stages(
   return ccw_ok();
 }
 
-bool ccw_handler_has_context(const ccw_handler *handler) { return handler->release != NULL; }
+bool ccw_handler_is_of_function(const ccw_handler *handler)
+{
+  if (handler->release != release_parts) return handler->release != NULL;
+  const parts *p = handler->context;
+  return ccw_handler_is_of_function(p->handlers[XLA_FFI_ExecutionStage_EXECUTE]);
+}
 
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
 

@@ -7,8 +7,8 @@
 /* release(context) is called when the handler ends. */
 void ccw_handler_end_with(ccw_handler *handler, void (*release)(void *context), void *context);
 
-/* Whether it is made of a function, or of other handlers: something ends with it. */
-bool ccw_handler_has_context(const ccw_handler *handler);
+/* Whether its execute function is made of a function with a context: ccw_handler_of_function. */
+bool ccw_handler_is_of_function(const ccw_handler *handler);
 
 /* The minor version of the FFI API 0.x for which the function of a stage was built. */
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage);

@@ -322,8 +322,8 @@ end
 -- aliases             {[0] = 1}: result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the
 --                     operand's own buffer is overwritten
 -- checked             run the handler on copies that tell what it does wrong: reading or writing past an end, writing to an operand,
---                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless it has stages, or
---                     has_side_effect is true. The default at the prompt, and nowhere else
+--                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless has_side_effect is
+--                     true. The default at the prompt, and nowhere else
 -- strict              check that a pred result holds 0 and 1 only
 -- signature           false: hand the call over as it is, for the handler itself to check
 -- run_id              and device_ordinal, for handlers that ask; 0 both

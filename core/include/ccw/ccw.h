@@ -745,7 +745,8 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
  * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
  * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
  * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
- * happens after each run that succeeded unless the call has a side effect, or the handler stages, or it is written in Lua. What a failing handler did wrong follows its own text.
+ * happens after each run that succeeded unless the call has a side effect, or the handler is written in Lua. State that it has is
+ * there as the child's own. What a failing handler did wrong follows its own text.
  * OUT_OF_RANGE: it read or wrote past an end, or in front of a beginning. PERMISSION_DENIED: it wrote to an operand.
  * DATA_LOSS: it left elements of a result unwritten. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
