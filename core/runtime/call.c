@@ -120,7 +120,6 @@ static void take_options(ccw_call *call, const ccw_call_options *options)
   call->strict = options->strict;
   call->custom_options = options->custom_options ? ccw_attributes_retain(options->custom_options) : NULL;
   call->context.name = call->name;
-  call->context.library = ccw_handler_library(call->handler);
   call->context.run_id = options->run_id;
   call->context.device_ordinal = options->device_ordinal;
   call->context.like_xla = options->like_xla;
@@ -336,6 +335,7 @@ static ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
   call->run.ctx = &call->context;
   call->context.stage = stage;
   call->context.minor = ccw_handler_minor(call->handler, stage);
+  call->context.library = ccw_handler_library(call->handler, stage);
   ccw_future_record record;
   ccw_future_record_begin(&record);
   XLA_FFI_Error *error = ccw_foreign_call(call->functions[stage], &call->run, call->name, ccw_stage_name(stage));

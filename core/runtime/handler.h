@@ -13,8 +13,8 @@ bool ccw_handler_is_of_function(const ccw_handler *handler);
 /* The minor version of the FFI API 0.x for which the function of a stage was built. */
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage);
 
-/* Success where the types of state and user data that the handler's signature names are registered; where it is not known
- * which variables stand for them the handler has to say. FAILED_PRECONDITION, which begins with the name. */
-CCW_MUST_USE ccw_status ccw_handler_check_types(const ccw_handler *handler, const char *name);
+/* Success where the types of state and user data are registered that its functions bind, as far as is known what they bind. The
+ * official binding asserts it, and ends the process. FAILED_PRECONDITION, which begins with the name. */
+CCW_MUST_USE ccw_status ccw_handler_check_types(ccw_handler *handler, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 --- Calls: operands, results and options as people write them, flat as core takes them.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local ask = require "ccw.ask"
 local attributes = require "ccw.attributes"
 local array = require "ccw.array"
 
@@ -204,8 +205,9 @@ local signatures = setmetatable({}, { __mode = "k" })
 local function signature_of(handler)
   local signature = signatures[handler]
   if signature == nil then
+    local is_known = errors.try(ask.learn, handler)
     signature = errors.try(function() return handler.signature end) or false
-    signatures[handler] = signature
+    if is_known ~= false then signatures[handler] = signature end
   end
   return signature or nil
 end

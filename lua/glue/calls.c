@@ -350,7 +350,7 @@ static int call_done(lua_State *L)
   return 1;
 }
 
-static XLA_FFI_ExecutionStage check_stage(lua_State *L, int index)
+XLA_FFI_ExecutionStage check_stage(lua_State *L, int index)
 {
   static const char *const names[] = {
 #define NAME(NAME, stage, number) #stage,

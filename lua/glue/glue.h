@@ -110,6 +110,9 @@ ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature,
 ccw_buffer *check_buffer(lua_State *L, int index);
 ccw_handler *check_handler(lua_State *L, int index);
 
+/* A stage by its name, execute where there is none. */
+XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
+
 /* Seconds of a clock that only goes forward. */
 double now(void);
 
