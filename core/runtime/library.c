@@ -644,18 +644,22 @@ static ccw_status no_such_type(const ccw_library *library, const char *name)
 }
 
 ccw_status ccw_library_register_type(
-    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol)
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol, ccw_text *out_name)
 {
+  void *id, *info = NULL;
   if (!id_symbol) {
     ccw_type_variable *variable = ccw_type_variable_find(types_of(library), name);
     if (!variable) return no_such_type(library, name);
-    if (variable->is_ours && variable->id->type_id != 0) return ccw_ok(); /* since it was loaded */
-    return register_variable(ccw_library_path(library), variable);
+    bool is_done = variable->is_ours && variable->id->type_id != 0; /* since it was loaded */
+    if (!is_done) CCW_TRY(register_variable(ccw_library_path(library), variable));
+    ccw_text_add(out_name, "%s", ccw_state_type_of(variable->id->type_id)->name);
+    return ccw_text_status(out_name);
   }
-  void *id, *info = NULL;
   CCW_TRY(find_address(library, id_symbol, &id));
   if (info_symbol) CCW_TRY(find_address(library, info_symbol, &info));
-  return ccw_state_type_register(name, strlen(name), id, info);
+  CCW_TRY(ccw_state_type_register(name, strlen(name), id, info));
+  ccw_text_add(out_name, "%s", name);
+  return ccw_text_status(out_name);
 }
 
 void ccw_library_invent_types(ccw_library *library)

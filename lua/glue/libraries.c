@@ -154,14 +154,17 @@ static int library_about(lua_State *L)
   return 3;
 }
 
-/* register_type(library, name, id, info). See ccw_library_register_type. */
+/* library_register_type(library, name, id, info) -> the name under which it is registered. See ccw_library_register_type. */
 static int library_register_type(lua_State *L)
 {
   const char *name = check_text(L, 2);
   const char *id = lua_isnoneornil(L, 3) ? NULL : check_text(L, 3);
   const char *info = lua_isnoneornil(L, 4) ? NULL : check_text(L, 4);
-  CHECK_STATUS(L, ccw_library_register_type(check_box(L, 1, CCW_LIBRARY), name, id, info));
-  return 0;
+  ccw_text registered = {0};
+  ccw_status status = ccw_library_register_type(check_box(L, 1, CCW_LIBRARY), name, id, info, &registered);
+  if (!status.code) return push_text(L, &registered);
+  ccw_text_free(&registered);
+  return raise_status(L, status, NULL, NULL);
 }
 
 /* library_invent_types(library). In a process that only asks, see ccw_library_invent_types. */

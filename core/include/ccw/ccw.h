@@ -689,10 +689,10 @@ CCW_API bool ccw_state_type_at(size_t i, ccw_text *out_name, int64_t *out_id, bo
 /* Registers a type with the variables, or the functions without parameters that give their addresses, of those names in a
  * library. `id_symbol` and `info_symbol` may be NULL: then ccw_type_id_NAME and ccw_type_info_NAME are sought, and what C++
  * calls NAME::id and NAME::info; without an info it is a type of user data. Where they are sought and another type has the
- * name, the file's name goes in front, "libmine.so: NAME".
+ * name, the file's name goes in front, "libmine.so: NAME". Adds the name under which it is registered to `out_name`.
  * NOT_FOUND, with what could be meant. Errors of ccw_state_type_register. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_register_type(
-    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol);
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol, ccw_text *out_name);
 
 /* Gives every variable of the library that may be the id of a type, and has none, one that means nothing: in a process which
  * only asks handlers what they bind, since the official binding asserts that ids are there. */
