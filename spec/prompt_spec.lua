@@ -243,13 +243,21 @@ describe("the prompt at a terminal", function()
     type_in("C-c")
     type_in("-l '6 * 10'", "Enter")
     wait_for "60"
+    type_in(("-l 'r = ccw.load %q'"):format(support.library "runtime"), "Enter")
+    type_in("-l 'f = ccw.prepare(r.later, {x}, {x:copy()}, {slot = 0})'",
+      "Enter", "-l 'print(\"wai\" .. \"ting\") f()'", "Enter") -- for a future that nobody completes
+    wait_for "\nwaiting"
+    type_in("C-c")
+    wait_for "waiting\n^Cerror"
+    type_in("-l 'ccw.call(r.finish, {}, \"()\", {slot = 0, code = 0}) print(\"fin\" .. \"ished\")'", "Enter")
+    wait_for "finished"
 
     type_in("-l 'ccw.s'", "Tab")
     wait_for "s1  s16  s2  s32  s4  s64  s8"
     type_in("C-c", "C-d")
     start()
     type_in("C-p") -- the history of the run before
-    wait_for "6 * 10"
+    wait_for "ished\")"
     type_in("C-c", "C-d")
 
     local file <close> = assert(io.open(state .. "/ccw/history", "ab"))

@@ -159,6 +159,41 @@ def fails():
     assert.matches("RuntimeError: no", err.message, 1, true)
   end)
 
+  it("has its types of state registered, case C54", function()
+    support.write("ccw_types.py", ([[
+import ctypes
+lib = ctypes.CDLL(%q)
+new = ctypes.pythonapi.PyCapsule_New
+new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+class Info(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("extension", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+ids = [ctypes.c_int64(0) for _ in range(3)]
+info = Info(24, None, ctypes.cast(lib.nothing, ctypes.c_void_p).value)
+def capsule(x): return new(ctypes.addressof(x), None, None)
+types = {"PyState": {"type_id": capsule(ids[0]), "type_info": capsule(info)}, "PyData": {"type_id": capsule(ids[1])}}
+def PyMade():
+    "PyMade() -> dict"
+    return {"type_id": capsule(ids[2]), "type_info": capsule(info)}
+broken = {"type_id": new(8, None, None)}
+]]):format(support.library "plain"))
+    local function registered()
+      local found = {}
+      for _, type in ipairs(ccw.types()) do
+        if type.name:find "Py%u" then found[#found + 1] = type.name:match "[^/]+$" .. " " .. tostring(type.state) end
+      end
+      table.sort(found)
+      return found
+    end
+    for _ = 1, 2 do -- the second time they are there
+      ccw.load("python:ccw_types", { path = support.temporary() })
+      assert.same({ "PyData false", "PyMade true", "PyState true" }, registered())
+    end
+    support.sh(("cp '%s/ccw_types.py' '%s/ccw_types_too.py'"):format(support.temporary(), support.temporary()))
+    ccw.load("python:ccw_types_too", { path = support.temporary() })
+    assert.same({ "PyData false", "PyMade true", "PyState true", "ccw_types_too.py: PyData false", "ccw_types_too.py: PyMade true",
+      "ccw_types_too.py: PyState true" }, registered())
+  end)
+
   it("needs the modules of Python where PYTHONHOME says", function()
     assert.equal("UNAVAILABLE: PYTHONHOME is /nowhere, where there are no modules of Python 3.11\ngoing on\n",
       (run("PYTHONHOME=/nowhere", 'print(select(2, ccw.try(ccw.load, "python:json"))) print "going on"')

@@ -109,7 +109,7 @@ describe("CC-39 the metadata query", function()
     assert.same({ "execute" }, kernels.scale.stages)
   end)
 
-  it("refuses what XLA would refuse", function()
+  it("refuses what XLA would refuse, case C49", function()
     for name, message in pairs {
       silent = "it did not answer the metadata query: not an FFI handler, or one that XLA would refuse too",
       from_the_future = "it was built for FFI API 0.6; this is 0.5, which runs handlers of 0.1 to 0.5",

@@ -301,7 +301,7 @@ static ccw_status without_own_name(ccw_status status, const char *name, const ch
 /* "scale: execute: " in front of what the handler said. */
 static ccw_status failed(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_status status)
 {
-  status = without_own_name(status, ccw_handler_describe(call->handler).name, ccw_stage_name(stage));
+  status = without_own_name(status, ccw_handler_name_of(call->handler, stage), ccw_stage_name(stage));
   return ccw_status_in(ccw_status_in(status, ccw_stage_name(stage)), call->name);
 }
 
@@ -421,11 +421,9 @@ static ccw_status begin_execute(ccw_call *call)
 }
 
 /* For ccw_checked_end. */
-static bool run_once_more(void *context)
+static bool run_once_more(void *call)
 {
-  ccw_call *call = context;
   ccw_status status = call_stage(call, XLA_FFI_ExecutionStage_EXECUTE);
-  if (!status.code) status = wait_for_future(call);
   ccw_status_free(status);
   return !status.code;
 }
@@ -433,7 +431,8 @@ static bool run_once_more(void *context)
 /* What comes behind it, once its future is complete. */
 static ccw_status end_execute(ccw_call *call, ccw_status status)
 {
-  if (call->checked) status = ccw_checked_end(call->checked, status, call->may_run_again ? run_once_more : NULL, call);
+  bool may_run_again = call->may_run_again && !call->run.future; /* who completes it may not be there again */
+  if (call->checked) status = ccw_checked_end(call->checked, status, may_run_again ? run_once_more : NULL, call);
   if (!status.code && call->strict) status = check_results(call);
   for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], status.code != 0);
   return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
@@ -566,6 +565,7 @@ ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, 
   XLA_FFI_CallFrame frame;
   CCW_TRY(frame_of(call, stage, &frame, &prototypes));
   ccw_frame_explain(&frame, text);
+  ccw_context_explain(&call->context, text);
   ccw_frame_free(prototypes);
   return ccw_text_status(text);
 }

@@ -163,3 +163,34 @@ void ccw_context_free_scratch(XLA_FFI_InvokeContext *context)
     ccw_release(block, block_size(block->size));
   }
 }
+
+/* ---- showing --------------------------------------------------------------------------------------------------------- */
+
+static void add_line(ccw_text *text, const char *what) { ccw_text_add(text, "\n  %-16s", what); }
+
+void ccw_context_explain(const XLA_FFI_InvokeContext *context, ccw_text *text)
+{
+  ccw_text_add(text, "\nthe context");
+  add_line(text, "run id");
+  ccw_text_add(text, "%lld", (long long)context->run_id);
+  add_line(text, "device ordinal");
+  ccw_text_add(text, "%d", (int)context->device_ordinal);
+  add_line(text, "stream");
+  ccw_text_add(text, "none on the host");
+  add_line(text, "scratch memory");
+  ccw_text_add(text, context->like_xla ? "none, as in XLA on the CPU" : "of the host; XLA has none on the CPU");
+  add_line(text, "threads");
+  ccw_text_add(text, "%lld", (long long)ccw_pool_size());
+  for (int stage = 0; stage < CCW_STATES; ++stage) {
+    if (!context->states[stage].object) continue;
+    add_line(text, "state");
+    ccw_text_add(text, "of %s: ", ccw_stage_name((XLA_FFI_ExecutionStage)stage));
+    ccw_state_type_say(context->states[stage].type_id, text);
+  }
+  for (int64_t i = 0; i < context->user_data_count; ++i) {
+    add_line(text, "user data");
+    ccw_state_type_say(context->user_data[i].type_id, text);
+  }
+  add_line(text, "custom options");
+  ccw_text_add(text, "%lld", (long long)ccw_attributes_abi(context->custom_options)->size);
+}

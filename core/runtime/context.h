@@ -58,6 +58,9 @@ CCW_MUST_USE ccw_status ccw_context_free(XLA_FFI_InvokeContext *context, size_t 
 /* Gives back all scratch memory that is left. */
 void ccw_context_free_scratch(XLA_FFI_InvokeContext *context);
 
+/* Adds what a handler would be answered, a line each. */
+void ccw_context_explain(const XLA_FFI_InvokeContext *context, ccw_text *text);
+
 /* A failure for a type that is not registered: what to do, and what could be its id in that library. */
 CCW_MUST_USE ccw_status ccw_unregistered_type(const ccw_library *library, const char *what);
 

@@ -197,6 +197,12 @@ bool ccw_handler_is_of_function(const ccw_handler *handler)
   return ccw_handler_is_of_function(p->handlers[XLA_FFI_ExecutionStage_EXECUTE]);
 }
 
+const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
+{
+  const parts *p = handler->release == release_parts ? handler->context : NULL;
+  return p && p->handlers[stage] ? p->handlers[stage]->name : handler->name;
+}
+
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
 
 ccw_status ccw_handler_stage_signature(

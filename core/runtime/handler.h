@@ -10,6 +10,9 @@ void ccw_handler_end_with(ccw_handler *handler, void (*release)(void *context), 
 /* Whether its execute function is made of a function with a context: ccw_handler_of_function. */
 bool ccw_handler_is_of_function(const ccw_handler *handler);
 
+/* What the function of a stage is called: in a handler made of others each has its own name. Borrowed. */
+const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionStage stage);
+
 /* The minor version of the FFI API 0.x for which the function of a stage was built. */
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage);
 

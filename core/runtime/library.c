@@ -662,6 +662,12 @@ ccw_status ccw_library_register_type(
   return ccw_text_status(out_name);
 }
 
+void ccw_library_types(const ccw_library *library, ccw_type_visitor *visit, void *context)
+{
+  const ccw_type_variable *v = types_of(library);
+  while (v && visit(context, v->type, v->id->type_id != 0)) v = v->next;
+}
+
 void ccw_library_invent_types(ccw_library *library)
 {
   static int64_t last = INT64_C(1) << 40;

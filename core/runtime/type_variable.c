@@ -25,7 +25,11 @@ static bool type_of(const char *symbol, size_t size, char *out_type, size_t room
   if (size != sizeof(XLA_FFI_TypeId)) return false;
   *out_is_ours = strncmp(symbol, our_id, sizeof our_id - 1) == 0;
   if (*out_is_ours) return snprintf(out_type, room, "%s", symbol + sizeof our_id - 1) < (int)room;
-  char *name = ccw_demangle(symbol);
+  static const char member[] = "_ZN", of_std[] = "_ZNSt",
+                    of_gnu[] = "_ZN9__gnu_cxx"; /* locales have ids of that size, too */
+  bool is_member = strncmp(symbol, member, sizeof member - 1) == 0;
+  bool is_others = strncmp(symbol, of_std, sizeof of_std - 1) == 0 || strncmp(symbol, of_gnu, sizeof of_gnu - 1) == 0;
+  char *name = is_member && !is_others ? ccw_demangle(symbol) : NULL;
   size_t length = name ? strlen(name) : 0;
   bool is_id = length >= sizeof id && length < room && strcmp(name + length - (sizeof id - 1), id) == 0;
   if (is_id) snprintf(out_type, room, "%.*s", (int)(length - (sizeof id - 1)), name);

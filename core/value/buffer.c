@@ -179,11 +179,11 @@ void *ccw_buffer_data(const ccw_buffer *buffer)
   return (char *)buffer->storage->memory + bits / 8;
 }
 
-void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined)
+/* What is undefined is one range: what lies between two such ranges counts as undefined, too. */
+static void set_undefined(storage *s, int64_t first, int64_t end, bool undefined)
 {
-  storage *s = buffer->storage;
-  int64_t from = s->undefined_from, to = s->undefined_to, first = buffer->first, end = first + buffer->shape.count;
-  if (!undefined && from == to) return;
+  int64_t from = s->undefined_from, to = s->undefined_to;
+  if (first == end || (!undefined && from == to)) return;
   if (undefined && from == to)
     from = first, to = end;
   else if (undefined)
@@ -196,6 +196,11 @@ void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined)
     to = first;
   s->undefined_from = from;
   s->undefined_to = to;
+}
+
+void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined)
+{
+  set_undefined(buffer->storage, buffer->first, buffer->first + buffer->shape.count, undefined);
 }
 
 bool ccw_buffer_is_undefined(const ccw_buffer *buffer)
@@ -236,6 +241,7 @@ ccw_status ccw_buffer_set(ccw_buffer *buffer, int64_t i, ccw_scalar scalar)
   ccw_scalar converted;
   CCW_TRY(ccw_scalar_convert(scalar, buffer->shape.dtype, &converted));
   put(buffer, i, converted);
+  set_undefined(buffer->storage, buffer->first + i, buffer->first + i + 1, false);
   return ccw_ok();
 }
 
@@ -244,6 +250,7 @@ ccw_status ccw_buffer_fill(ccw_buffer *buffer, ccw_scalar scalar)
   ccw_scalar converted;
   CCW_TRY(ccw_scalar_convert(scalar, buffer->shape.dtype, &converted));
   for (int64_t i = 0; i < buffer->shape.count; ++i) put(buffer, i, converted);
+  ccw_buffer_set_undefined(buffer, false);
   return ccw_ok();
 }
 
@@ -404,6 +411,7 @@ ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to)
     memmove(target, source, (size_t)from->shape.bytes);
   else if (bits > 0)
     copy_elements(from, to);
+  ccw_buffer_set_undefined(to, ccw_buffer_is_undefined(from));
   return ccw_ok();
 }
 

@@ -264,13 +264,14 @@ local function settle(future, seconds)
   local results, err = errors.try(core.call_wait, future.call, seconds)
   if err and err.code == "DEADLINE_EXCEEDED" and not core.call_done(future.call) then error(err, 0) end
   pending[future] = nil
-  future.settled, future.results, future.error = true, results, err
+  future.settled, future.results, future.error = true, results, err or false
+  if future.closes then core.call_close(future.call) end
 end
 
 --- Settles what has become complete, so that it is not kept any longer.
 local function sweep()
   for future in next, pending do
-    if core.call_done(future.call) then settle(future, 0) end
+    if core.call_done(future.call) then settle(future, 0) end -- which may end the call, and take it off the list
   end
 end
 
@@ -298,11 +299,23 @@ local function start(call)
   local before = current[call]
   if before and not before.settled and core.call_done(call) then settle(before, 0) end
   core.call_start(call)
-  local future = setmetatable({ call = call, settled = false }, future_meta)
+  local future = setmetatable({ call = call, settled = false, closes = false, results = false, error = false }, future_meta)
   pending[future], current[call] = true, future
   return future
 end
-core.call_metatable.__index.start = start
+
+--- call:close(). Lets go of handler, state and buffers; of a run that was started, when it is complete. `local call <close> = ...`
+-- does it at the end of the block.
+local function close(call)
+  local future = current[call]
+  if future and not future.settled and not core.call_done(call) then
+    future.closes = true
+  else
+    core.call_close(call)
+  end
+end
+
+core.call_metatable.__index.start, core.call_metatable.__index.close, core.call_metatable.__close = start, close, close
 
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
 
@@ -316,6 +329,7 @@ local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse
 -- The handler's stage instantiate, if it has one, runs now, and the state that it makes ends with the call.
 -- call:explain() shows the frame. The arguments are those of ccw.call.
 function M.prepare(target, operands, results, attrs, options)
+  sweep()
   return hand_over(core.prepare, misuse_of_prepare, target, operands, results, attrs, options)
 end
 

@@ -32,6 +32,7 @@ local ccw = {
   threads = core.threads,
   register = registry.register,
   registered = registry.registered,
+  types = registry.types,
   find = registry.find,
 }
 

@@ -100,6 +100,7 @@ function meta.__tostring(library)
   end
   if #entries == 0 then text[1] = ": " .. (names and "no handlers" or "its file is gone") end
   for _, line in ipairs(ask.lines(entries)) do text[#text + 1] = "\n  " .. line:gsub("\n", "\n  ") end
+  for _, line in ipairs(lines(core.library_types(library))) do text[#text + 1] = "\n  " .. line end
   for _, line in ipairs(library:registered()) do text[#text + 1] = "\n  registered by itself: " .. line end
   for _, line in ipairs(library:refused()) do text[#text + 1] = "\n  refused: " .. line end
   return library:path() .. table.concat(text)

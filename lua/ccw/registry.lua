@@ -60,4 +60,18 @@ function M.registered()
   end
 end
 
+--- ccw.types() -> list.
+-- The types of state and of user data that are registered, in the order in which they were: each has name, id, and state, false for
+-- one that is for user data alone. lib:type registers one; types of ccw/handler.h and of Python modules are registered when they are
+-- loaded.
+function M.types()
+  local list = {}
+  for i = 0, math.huge do
+    local name, id, is_state = core.state_type_at(i)
+    if not name then break end
+    table.insert(list, 1, { name = name, id = id, state = is_state })
+  end
+  return list
+end
+
 return M

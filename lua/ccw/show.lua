@@ -72,6 +72,7 @@ function M.buffer(buffer)
   local _, open = core.kind(buffer)
   if not open then return "closed buffer" end
   if buffer.dtype == "token" then return buffer.type end
+  if core.undefined(buffer) then return buffer.type .. " undefined: the call that was to write it failed" end
   local text = buffer.type .. " " .. elements(buffer, #buffer.type + 1)
   if buffer.count <= MOST then return text end
   local summary = buffer:summary()

@@ -131,6 +131,15 @@ static int push_flat(lua_State *L, ccw_buffer *buffer)
   return 1;
 }
 
+/* The buffer at an index, to read elements of: what a call that failed has left there is none. */
+static ccw_buffer *check_defined(lua_State *L, int index)
+{
+  ccw_buffer *buffer = check_buffer(L, index);
+  if (ccw_buffer_is_undefined(buffer))
+    raise_status(L, ccw_failed_precondition("undefined: the call that was to write it failed"), NULL, NULL);
+  return buffer;
+}
+
 /* Fields besides the methods: dtype, type, rank, count, dims, flat (all elements as rank 1, sharing the memory), address. */
 static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
 {
@@ -169,7 +178,7 @@ static int buffer_index(lua_State *L)
     if (i < 0)
       lua_pushnil(L);
     else if (shape->rank == 1)
-      push_scalar(L, ccw_buffer_get(buffer, i));
+      push_scalar(L, ccw_buffer_get(check_defined(L, 1), i));
     else
       return push_row(L, buffer, i);
     return 1;
@@ -260,7 +269,7 @@ static int buffer_pairs(lua_State *L)
 /* get(buffer, k) -> element. Counted from 0 over all elements, row-major. */
 static int get_element(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_defined(L, 1);
   push_scalar(L, ccw_buffer_get(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1)));
   return 1;
 }
@@ -301,7 +310,7 @@ static int element_text(lua_State *L)
 /* buffer:item() -> element. The only element of an array that has one, whatever its rank. */
 static int buffer_item(lua_State *L)
 {
-  ccw_buffer *buffer = check_buffer(L, 1);
+  ccw_buffer *buffer = check_defined(L, 1);
   if (ccw_buffer_shape(buffer)->dtype == XLA_FFI_DataType_TOKEN) return luaL_error(L, "item: a token has no element");
   if (ccw_buffer_shape(buffer)->count != 1)
     return luaL_error(
@@ -325,7 +334,7 @@ static int buffer_fill(lua_State *L)
 /* buffer:copy() -> buffer. The same content in memory of its own, aligned to 64 bytes. */
 static int buffer_copy(lua_State *L)
 {
-  ccw_shape shape = *ccw_buffer_shape(check_buffer(L, 1));
+  ccw_shape shape = *ccw_buffer_shape(check_defined(L, 1));
   push_new(L, &shape, false);
   CHECK_STATUS(L, ccw_buffer_copy(check_buffer(L, 1), check_buffer(L, -1)));
   return 1;
@@ -336,7 +345,7 @@ static int buffer_copy(lua_State *L)
 static int buffer_as(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 2);
-  collect_before(L, ccw_buffer_shape(check_buffer(L, 1))->count / 8 * ccw_dtype_bits(dtype));
+  collect_before(L, ccw_buffer_shape(check_defined(L, 1))->count / 8 * ccw_dtype_bits(dtype));
   void **box = new_box(L, CCW_BUFFER);
   CHECK_STATUS(L, ccw_buffer_cast(check_buffer(L, 1), dtype, (ccw_buffer **)box));
   return 1;
@@ -379,6 +388,7 @@ static int buffer_set_bytes(lua_State *L)
     return luaL_argerror(L, 2, message);
   }
   if (length > 0) memcpy(data, bytes, length);
+  ccw_buffer_set_undefined(buffer, false);
   lua_settop(L, 1);
   return 1;
 }
@@ -394,7 +404,7 @@ static int buffer_check(lua_State *L)
 /* buffer:summary() -> table. min, max and mean over the numbers, how many numbers, how many nans. */
 static int buffer_summary(lua_State *L)
 {
-  ccw_summary summary = ccw_buffer_summarize(check_buffer(L, 1));
+  ccw_summary summary = ccw_buffer_summarize(check_defined(L, 1));
   lua_createtable(L, 0, 5);
   lua_pushnumber(L, summary.min);
   lua_setfield(L, -2, "min");
@@ -406,6 +416,13 @@ static int buffer_summary(lua_State *L)
   lua_setfield(L, -2, "numbers");
   lua_pushinteger(L, summary.nans);
   lua_setfield(L, -2, "nans");
+  return 1;
+}
+
+/* undefined(buffer) -> boolean. Whether a call that failed was to write it. */
+static int buffer_undefined(lua_State *L)
+{
+  lua_pushboolean(L, ccw_buffer_is_undefined(check_buffer(L, 1)));
   return 1;
 }
 
@@ -451,7 +468,7 @@ static int buffer_compare(lua_State *L)
       .rtol = luaL_checknumber(L, 6),
       .atol = luaL_checknumber(L, 7),
       .max_ulp = check_integer(L, 8, 0, INT64_MAX)};
-  ccw_difference difference = ccw_buffer_compare(check_buffer(L, 1), check_buffer(L, 2), &comparison);
+  ccw_difference difference = ccw_buffer_compare(check_defined(L, 1), check_defined(L, 2), &comparison);
   lua_createtable(L, 0, 7);
   lua_pushboolean(L, difference.dtype);
   lua_setfield(L, -2, "dtype");
@@ -478,9 +495,10 @@ void open_buffers(lua_State *L)
   static const luaL_Reg methods[] = {{"item", buffer_item}, {"fill", buffer_fill}, {"copy", buffer_copy},
       {"as", buffer_as}, {"reshape", buffer_reshape}, {"bytes", buffer_bytes}, {"set_bytes", buffer_set_bytes},
       {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import}, {"get", get_element},
-      {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},
-      {"random", buffer_random}, {"compare", buffer_compare}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import},
+      {"undefined", buffer_undefined}, {"get", get_element}, {"put", put_element}, {"element_text", element_text},
+      {"index_text", index_text}, {"iota", buffer_iota}, {"random", buffer_random}, {"compare", buffer_compare},
+      {NULL, NULL}};
   new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);

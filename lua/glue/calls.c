@@ -386,7 +386,7 @@ static int call_name(lua_State *L)
 }
 
 /* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
- * memory: offset, field, value. */
+ * memory: offset, field, value; then what its context answers. */
 static int call_explain(lua_State *L)
 {
   ccw_text text = {0};
@@ -414,7 +414,7 @@ static int call_replay(lua_State *L)
   return 0;
 }
 
-/* call:close(). Lets go of handler and buffers. `local call <close> = ...` does it at the end of the block. */
+/* call_close(call). Lets go of handler and buffers, or does nothing where that was done. */
 static int call_close(lua_State *L)
 {
   void **box = check_kind(L, 1, CCW_CALL);
@@ -426,12 +426,12 @@ static int call_close(lua_State *L)
 
 void open_calls(lua_State *L)
 {
-  static const luaL_Reg metamethods[] = {{"__gc", call_close}, {"__close", call_close}, {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {{"__gc", call_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
-      {"replay", call_replay}, {"close", call_close}, {NULL, NULL}};
+      {"replay", call_replay}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
       {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
-      {NULL, NULL}};
+      {"call_close", call_close}, {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   push_owner(L);
   lua_pushcclosure(L, call_run, 1); /* at hand without a look into the registry: this is the path that counts */

@@ -167,6 +167,20 @@ static int library_register_type(lua_State *L)
   return raise_status(L, status, NULL, NULL);
 }
 
+static bool add_type(void *context, const char *type, bool is_registered)
+{
+  ccw_text_add(context, "type %s%s\n", type, is_registered ? "" : ", not registered");
+  return true;
+}
+
+/* library_types(library) -> string. A line for each type: "type Counter", "type Counter, not registered". */
+static int library_types(lua_State *L)
+{
+  ccw_text text = {0};
+  ccw_library_types(check_box(L, 1, CCW_LIBRARY), add_type, &text);
+  return push_text(L, &text);
+}
+
 /* library_invent_types(library). In a process that only asks, see ccw_library_invent_types. */
 static int library_invent_types(lua_State *L)
 {
@@ -214,8 +228,8 @@ void open_libraries(lua_State *L)
       {"library_about", library_about}, {"library_place", library_place}, {"library_signature", library_signature},
       {"library_tell", library_tell}, {"library_tell_type", library_tell_type}, {"library_origin", library_origin},
       {"file_signatures", library_file_signatures}, {"library_register_type", library_register_type},
-      {"library_invent_types", library_invent_types}, {"state_type", state_type}, {"state_type_at", state_type_at},
-      {NULL, NULL}};
+      {"library_invent_types", library_invent_types}, {"library_types", library_types}, {"state_type", state_type},
+      {"state_type_at", state_type_at}, {NULL, NULL}};
   new_kind(L, CCW_LIBRARY, metamethods, NULL);
   lua_setfield(L, -2, "library_metatable");
   luaL_setfuncs(L, functions, 0);

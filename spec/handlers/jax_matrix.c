@@ -210,68 +210,28 @@ CCW_HANDLER(staged, ARG(f32, any, x), RET(f32, any, y), ATTRS(dictionary, d))
 
 /* ---- threads --------------------------------------------------------------------------------------------------------- */
 
-/* Squares in pieces. Who asks for it takes pieces as well: where the threads of the pool are all in handlers that wait,
- * nobody else does. The last who lets go frees it. */
 enum { PIECE = 64 };
 
 typedef struct squares {
   const float *from;
   float *to;
-  int64_t count, pieces;
-  _Atomic int64_t next, holders;
-  pthread_mutex_t mutex;
-  pthread_cond_t all_done;
-  int64_t done;
+  int64_t count;
 } squares;
 
-static void squares_release(squares *s)
+static void square_piece(void *data, int64_t piece)
 {
-  if (--s->holders > 0) return;
-  pthread_mutex_destroy(&s->mutex);
-  pthread_cond_destroy(&s->all_done);
-  free(s);
-}
-
-static void squares_take_pieces(squares *s)
-{
-  for (int64_t piece; (piece = s->next++) < s->pieces;) {
-    int64_t end = (piece + 1) * PIECE < s->count ? (piece + 1) * PIECE : s->count;
-    for (int64_t i = piece * PIECE; i < end; ++i) s->to[i] = s->from[i] * s->from[i];
-    pthread_mutex_lock(&s->mutex);
-    if (++s->done == s->pieces) pthread_cond_signal(&s->all_done);
-    pthread_mutex_unlock(&s->mutex);
-  }
-}
-
-static void squares_task(void *data)
-{
+  const squares *s = data;
+  int64_t end = (piece + 1) * PIECE < s->count ? (piece + 1) * PIECE : s->count;
+  for (int64_t i = piece * PIECE; i < end; ++i) s->to[i] = s->from[i] * s->from[i];
   ++happened[tasks];
-  squares_take_pieces(data);
-  squares_release(data);
-}
-
-static ccw_status squares_run(ccw_threads threads, const float *from, float *to, int64_t count, int64_t helpers)
-{
-  squares *s = malloc(sizeof *s);
-  if (!s) return ccw_resource_exhausted("no memory for the work");
-  *s = (squares){.from = from, .to = to, .count = count, .pieces = (count + PIECE - 1) / PIECE};
-  pthread_mutex_init(&s->mutex, NULL);
-  pthread_cond_init(&s->all_done, NULL);
-  atomic_init(&s->next, 0);
-  atomic_init(&s->holders, helpers + 1);
-  for (int64_t i = 0; i < helpers; ++i) ccw_threads_run(threads, squares_task, s);
-  squares_take_pieces(s);
-  pthread_mutex_lock(&s->mutex);
-  while (s->done < s->pieces) pthread_cond_wait(&s->all_done, &s->mutex);
-  pthread_mutex_unlock(&s->mutex);
-  squares_release(s);
-  return ccw_ok();
 }
 
 CCW_HANDLER(square_by_threads, ARG(f32, any, x), RET(f32, any, y), CTX(threads, t))
 {
   CCW_TRY(ccw_verify("y", y, ccw_like(x)));
-  return squares_run(t, x.data, y.data, ccw_elements(x), ccw_threads_count(t));
+  squares s = {x.data, y.data, ccw_elements(x)};
+  ccw_threads_for(t, (s.count + PIECE - 1) / PIECE, square_piece, &s);
+  return ccw_ok();
 }
 
 CCW_HANDLER(thread_count, RET(s64, 0, y), CTX(threads, t))

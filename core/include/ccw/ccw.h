@@ -315,7 +315,7 @@ CCW_API void ccw_buffer_print_index(const ccw_buffer *buffer, int64_t i, ccw_tex
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to);
 
 /* Marks the memory of a buffer as holding nothing that means anything, or as good again. A call that fails does so with its
- * results. Views of the same memory are undefined too. */
+ * results; what is written here afterwards is good again. Views of the same memory are undefined too. */
 CCW_API void ccw_buffer_set_undefined(ccw_buffer *buffer, bool undefined);
 
 /* Whether some of its elements hold nothing that means anything. */
@@ -694,6 +694,12 @@ CCW_API bool ccw_state_type_at(size_t i, ccw_text *out_name, int64_t *out_id, bo
 CCW_API CCW_MUST_USE ccw_status ccw_library_register_type(
     ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol, ccw_text *out_name);
 
+/* A callback for a type of a library; returns false to stop. */
+typedef bool ccw_type_visitor(void *context, const char *type, bool is_registered);
+
+/* Visits the types whose ids have variables in the library, in their order. */
+CCW_API void ccw_library_types(const ccw_library *library, ccw_type_visitor *visit, void *context);
+
 /* Gives every variable of the library that may be the id of a type, and has none, one that means nothing: in a process which
  * only asks handlers what they bind, since the official binding asserts that ids are there. */
 CCW_API void ccw_library_invent_types(ccw_library *library);
@@ -802,7 +808,7 @@ CCW_API const char *ccw_call_running(const char **out_doing);
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
 
-/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it. */
+/* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it, and what its context answers. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
 
 /* Lets go of it: NULL is fine. It ends at once, and with it the state of its stages, or when the future of a run that is under

@@ -7,6 +7,8 @@
 #ifndef CCW_CONTEXT_H
 #define CCW_CONTEXT_H
 
+#include <sched.h>
+
 #include "binding.h"
 
 #if !defined(__GNUC__) || UINTPTR_MAX != 0xffffffffffffffff
@@ -297,9 +299,8 @@ CCW_COLD void ccw_scratch_free_(ccw_scratch *scratch)
 /* ---- threads -------------------------------------------------------------------------------------------------------- */
 
 /* The runtime's thread pool, if it has one. It may be used as long as the call lasts: until the handler's future is
- * complete. A handler that waits for its tasks has to do their work as well: XLA runs handlers on these very threads, and
- * where all of them wait for tasks, no task ever begins. One that begins late finds nothing left to do, in memory that
- * outlives the handler. Or make a future, and wait for nothing. */
+ * complete. XLA runs handlers on these very threads: a handler that waits for its tasks can wait for ever, since none begins
+ * while all threads are in handlers that wait. ccw_threads_for knows about that; or make a future, and wait for nothing. */
 typedef struct ccw_threads {
   const XLA_FFI_Api *api;
   XLA_FFI_InvokeContext *context;
@@ -326,6 +327,57 @@ static inline int64_t ccw_threads_count(ccw_threads threads)
   if (!status.code) return count;
   ccw_status_free(status);
   return 0;
+}
+
+/* What the threads of ccw_threads_for share. It goes with the last of them, which may come when there is nothing left to do. */
+typedef struct ccw_loop_ {
+  void (*body)(void *data, int64_t i);
+  void *data;
+  int64_t count, next, done, holders;
+} ccw_loop_;
+
+CCW_COLD void ccw_loop_release_(ccw_loop_ *loop)
+{
+  if (__atomic_sub_fetch(&loop->holders, 1, __ATOMIC_ACQ_REL) == 0) free(loop);
+}
+
+/* Takes what nobody has taken yet. */
+static inline void ccw_loop_work_(ccw_loop_ *loop)
+{
+  for (int64_t i; (i = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED)) < loop->count;) {
+    loop->body(loop->data, i);
+    __atomic_add_fetch(&loop->done, 1, __ATOMIC_RELEASE);
+  }
+}
+
+CCW_COLD void ccw_loop_task_(void *data)
+{
+  ccw_loop_ *loop = (ccw_loop_ *)data;
+  ccw_loop_work_(loop);
+  ccw_loop_release_(loop);
+}
+
+/* Runs body(data, i) for every i from 0 to count - 1, in any order, on threads of the pool and on this one, and returns when all
+ * have run. Unlike a handler that only waits for its tasks it cannot deadlock where all threads of the pool are in handlers, as
+ * they may be in XLA: what no other thread takes, this one does. Make the pieces large, a microsecond or more; in C++ the body
+ * does not throw. */
+static inline void ccw_threads_for(ccw_threads threads, int64_t count, void (*body)(void *data, int64_t i), void *data)
+{
+  int64_t helpers = ccw_threads_count(threads) < count - 1 ? ccw_threads_count(threads) : count - 1;
+  ccw_loop_ *loop = helpers > 0 ? (ccw_loop_ *)malloc(sizeof *loop) : NULL;
+  if (!loop) {
+    for (int64_t i = 0; i < count; ++i) body(data, i);
+    return;
+  }
+  loop->body = body;
+  loop->data = data;
+  loop->count = count;
+  loop->next = loop->done = 0;
+  loop->holders = helpers + 1;
+  for (int64_t i = 0; i < helpers; ++i) ccw_threads_run(threads, ccw_loop_task_, loop);
+  ccw_loop_work_(loop);
+  while (__atomic_load_n(&loop->done, __ATOMIC_ACQUIRE) < count) sched_yield(); /* for pieces that others are at */
+  ccw_loop_release_(loop);
 }
 
 /* ---- futures -------------------------------------------------------------------------------------------------------- */
