@@ -308,11 +308,14 @@ end
 -- does it at the end of the block.
 local function close(call)
   local future = current[call]
-  if future and not future.settled and not core.call_done(call) then
-    future.closes = true
-  else
-    core.call_close(call)
+  if future and not future.settled then
+    if not core.call_done(call) then
+      future.closes = true
+      return
+    end
+    settle(future, 0) -- its outcome is the future's
   end
+  core.call_close(call)
 end
 
 core.call_metatable.__index.start, core.call_metatable.__index.close, core.call_metatable.__close = start, close, close
