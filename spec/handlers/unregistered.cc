@@ -65,7 +65,7 @@ ffi::TypeId Box<T, n>::id = {};
 template <typename T, int n>
 ffi::TypeInfo Box<T, n>::info = ffi::MakeTypeInfo<Box<T, n>>();
 #endif
-using IntBox = Box<int64_t, 3>;
+using IntBox = Box<int64_t, XLA_FFI_API_MINOR>; // whose id all libraries share
 
 template <typename T>
 static Error value(T *data, Out y)
