@@ -1,4 +1,5 @@
--- CC-36 to CC-39: handlers of the official C++ binding, built from one source with the headers of every generation, and what goes wrong in them.
+-- CC-36 to CC-39: handlers of the official C++ binding, built from one source with the headers of every generation, and what goes wrong
+-- in them.
 local ccw = require "ccw"
 local core = require "ccw.core"
 local support = require "spec.support"
@@ -343,7 +344,8 @@ for version, minor in pairs(versions) do
         assert.equal(0, ccw.call(lib.FindsExtension, {}, "s64[1]", { number = number })[1])
       end
       story()
-      local call = ccw.prepare(stages { record = "NoteRecord", execute = "NoteExecute" }, {}, "()", nil, { stages = { "record", "execute" } })
+      local call = ccw.prepare(stages { record = "NoteRecord", execute = "NoteExecute" }, {}, "()", nil,
+        { stages = { "record", "execute" } })
       call()
       assert.equal("er", story())
     end)
@@ -374,7 +376,8 @@ for version, minor in pairs { ["0.7.2"] = 1, ["0.10.2"] = 3, ["0.12.0.1"] = 5 } 
     describe(("case C85, headers of jaxlib %s, %s: a type that nobody registered #plain"):format(version, kind), function()
       local path = support.library(("unregistered_%s_%s"):format(version, kind))
       local lib = support.exists(path) and ccw.load(path)
-      local types = { Plain = "Plain", Named = "mine::Named", Secret = "(anonymous namespace)::Secret", Box = ("Box<long, %d>"):format(minor) }
+      local types = { Plain = "Plain", Named = "mine::Named", Secret = "(anonymous namespace)::Secret",
+        Box = ("Box<long, %d>"):format(minor) }
       local is_stripped = kind == "stripped"
 
       local function unregistered(who, key)
@@ -547,7 +550,8 @@ describe("CC-36 handlers of ccw/handler.h", function()
   it("case C59: run by hand", function()
     local call = ccw.prepare(whole, {}, "s64[1]", { start = 3 }, { stages = "by hand" })
     call:stage "instantiate"
-    says("NOT_FOUND: tally_execute: initialize: context 0 'p': prepared: there is no state of stage prepare", call.stage, call, "initialize")
+    says("NOT_FOUND: tally_execute: initialize: context 0 'p': prepared: there is no state of stage prepare", call.stage, call,
+      "initialize")
     call:stage "prepare"
     assert.equal(3, call:stage "execute"[1])
     call:close()
