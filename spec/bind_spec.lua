@@ -104,7 +104,14 @@ describe("CC-2 a binding in Lua", function()
     binding:to(function(...) return ... end)
     binding:to(print)
     refuses("bad argument #1 to 'to' (expected a function, got nil)", function() binding:to() end)
-    refuses("a handler in Lua has no context 'scratch'", function() ccw.bind "f(@scratch)":to(function(_) end) end)
+    refuses("bad argument #1 to 'to' (a handler in Lua has no context 'frame'; there are custom_options, device_ordinal, initialized, " ..
+      "new_state, prepared, run_id, scratch, state, stream, threads, user_data)", function()
+      ccw.bind "f(@frame)":to(function(_) end)
+    end)
+    refuses("'user_data' needs the name of a type, @user_data(NAME)", function() ccw.bind "f(@user_data)":to(function(_) end) end)
+    refuses("'new_state' has no type in a handler in Lua, got @new_state(T)", function()
+      ccw.bind "f(@new_state(T))":stage "instantiate":to(function() end)
+    end)
   end)
 
   it("case C14: refuses a kind that is none where it is declared", function()
@@ -352,7 +359,8 @@ describe("a handler in Lua", function()
   end)
 
   it("fails once its Lua state is closed, and its memory belongs to one thread", function()
-    assert.equal("OK\nFAILED_PRECONDITION h: execute: the Lua state that it was written in is closed\n",
+    assert.equal("OK\nOK later\nOK\nABORTED l: execute: everybody has dropped its promise, and nobody has completed it\nfuture: failed\n" ..
+      "FAILED_PRECONDITION h: execute: the Lua state that it was written in is closed\n",
       (support.sh("'" .. support.build .. "/spec/closed_lua'")))
     local shared, address
     local f = ccw.bind "f(x: f32[n])":to(function(x)

@@ -124,10 +124,10 @@ for version, headers in pairs { ["0.10.2"] = "0_3", ["0.12.0.1"] = "0_5" } do
   end)
 end
 
--- The matrix: each handler in each way in which JAX calls it. A handler of state, threads or futures in Lua is one more name here,
--- one more line in MAPPED of jax_matrix.py.
+-- The matrix: each handler in each way in which JAX calls it.
 local mapped = { "plus", "double_row", "split", "in_place", "square_by_threads", "halve_later before_return",
-  "halve_later in_pool", "halve_later in_thread", "LuaPlus", "LuaDoubleRow", "LuaSplit", "LuaInPlace" }
+  "halve_later in_pool", "halve_later in_thread", "LuaPlus", "LuaDoubleRow", "LuaSplit", "LuaInPlace",
+  "LuaSquareByThreads", "LuaHalveLater before_return", "LuaHalveLater in_pool" }
 local with_tokens = { "after", "LuaAfter" } -- which JAX does not vmap
 local ways = { "eager", "jit", "shard_map over 8 devices", "two processes" }
 local ways_of_vmap = { "vmap sequential", "vmap broadcast_all" }
@@ -145,6 +145,7 @@ local in_ccw = {
   LuaDoubleRow = { "lua", { x }, "f32[200]" },
   LuaSplit = { "lua", { x }, two },
   LuaInPlace = { "lua", { x }, "(f32[200], s32[200])", {}, in_place },
+  LuaSquareByThreads = { "lua", { x }, "f32[200]" },
   after = { "c", { ccw.array "token[]", x }, "(token[], f32[200])" },
   LuaAfter = { "lua", { ccw.array "token[]", x }, "(token[], f32[200])" },
 }
@@ -168,16 +169,6 @@ local rows = {
   { "C42: the argument of a call in place stays as it was, unless it is donated", "ok" },
   { "C48: with a side effect two equal calls run, used or not", "ok" },
   { "C48: without one those that are not used do not run", "0" },
-  { "state, jit: an executable has its own, and counts on", "ok" },
-  { "state, eager: calls that are alike share an executable", "ok" },
-  { "state: every call site has its own", "ok" },
-  { "state, vmap sequential: a call each, one state", "ok" },
-  { "state, vmap broadcast_all: one call", "ok" },
-  { "state, shard_map over 8 devices: one state for all of them", "made 1" },
-  { "state, two processes: each has its own", "ok" },
-  { "C57: as many states are deleted as were made", "ok" },
-  { "C60: a failing instantiate is reported with its stage, and nothing runs",
-    "INVALID_ARGUMENT: count_instantiate: instantiate: v: expected 0 or more, got -1" },
   { "C60: state that was made before the failure is deleted, and another attempt works",
     "OUT_OF_RANGE: count_instantiate: instantiate: v: a counter of -2 is made and is of no use" },
   { "C60: an attribute that instantiate does not know fails there",
@@ -191,11 +182,17 @@ local rows = {
   { "C59: XLA on the CPU calls instantiate and execute alone", "1 0 0 3" },
   { "threads: there are some, and they take tasks", "ok" },
   { "threads: handlers on all of them at once come to their end", "ok" },
+  { "threads in Lua: handlers on all of them at once come to their end", "ok" },
+  { "promises in Lua: many at once come to their end", "ok" },
   { "futures: many at once come to their end", "ok" },
   { "futures: one of eight devices fails, and the call with it", "INTERNAL: the future has failed" },
   { "halve_later with_error, eager and jit", "INTERNAL: the future has failed" },
   { "halve_later with_error_at_once, eager and jit", "INTERNAL: the future has failed" },
   { "halve_later failed_after, eager and jit", "ABORTED: failed after the future was made" },
+  { "LuaHalveLater with_error, eager and jit", "INTERNAL: halve_later: execute: the promise has failed" },
+  { "LuaHalveLater with_error_at_once, eager and jit", "INTERNAL: halve_later: execute: the promise has failed" },
+  { "LuaHalveLater dropped, eager and jit",
+    "ABORTED: halve_later: execute: everybody has dropped its promise, and nobody has completed it" },
   { "where: one run, one id above zero", "ok" },
   { "where, shard_map over 8 devices: each has its ordinal", "1 run id" },
   { "LuaWhere: one run, one id above zero", "ok" },
@@ -222,6 +219,20 @@ local rows = {
     "to be registered before the handler is" },
   { "gathered, two processes: everyone has everything", "ok" },
 }
+for word, code in pairs { state = "INVALID_ARGUMENT", ["state in Lua"] = "INTERNAL" } do
+  for _, row in ipairs {
+    { "%s, jit: an executable has its own, and counts on", "ok" },
+    { "%s, eager: calls that are alike share an executable", "ok" },
+    { "%s: every call site has its own", "ok" },
+    { "%s, vmap sequential: a call each, one state", "ok" },
+    { "%s, vmap broadcast_all: one call", "ok" },
+    { "%s, shard_map over 8 devices: one state for all of them", "made 1" },
+    { "%s, two processes: each has its own", "ok" },
+    { "C57, %s: as many are deleted as were made", "ok" },
+    { "C60, %s: a failing instantiate is reported with its stage, and nothing runs",
+      code .. ": count_instantiate: instantiate: v: expected 0 or more, got -1" },
+  } do rows[#rows + 1] = { row[1]:format(word), row[2] } end
+end
 for _, names in ipairs { mapped, with_tokens } do
   for _, name in ipairs(names) do
     for _, way in ipairs(ways) do rows[#rows + 1] = { name .. ", " .. way, "ok" } end

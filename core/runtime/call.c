@@ -534,6 +534,12 @@ static struct timespec deadline_in(double seconds)
   return at;
 }
 
+bool ccw_call_await(ccw_call *call, double seconds)
+{
+  struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+  return wait_while(call, PENDING, &deadline) != PENDING;
+}
+
 ccw_status ccw_call_wait(ccw_call *call, double seconds)
 {
   int phase = atomic_load_explicit(&call->phase, memory_order_acquire);

@@ -16,12 +16,13 @@ typedef struct closure {
   ffi_closure *memory; /* owned; where the code is written */
   ffi_cif interface;
   ffi_type *parameters[1];
-  ccw_binding binding;      /* the signature's, with name and handler */
+  ccw_binding binding;      /* the signature's, with name and handler, and without contexts */
   ccw_signature *signature; /* owned */
   ccw_function *function;
   void (*release)(void *context);
   void *context;
-  char name[];
+  const char *name;
+  ccw_parameter bound[]; /* what the binding has, and the name behind it */
 } closure;
 
 /* ---- a call -------------------------------------------------------------------------------------------------------- */
@@ -65,7 +66,7 @@ static void shapes_free(shapes *s)
 }
 
 /* What makes an operand one that a function cannot look at; NULL for nothing. */
-static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer)
+static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer, bool needs_data)
 {
   if (type != XLA_FFI_ArgType_BUFFER) return "no buffer";
   if (!buffer) return "NULL";
@@ -77,7 +78,7 @@ static const char *flaw_of(int type, const XLA_FFI_Buffer *buffer)
     if (buffer->dims[i] < 0) return "one with a dim below zero";
     if (buffer->dims[i] == 0) count = 0;
   }
-  bool needs_data = count > 0 && buffer->dtype != XLA_FFI_DataType_TOKEN;
+  needs_data &= count > 0 && buffer->dtype != XLA_FFI_DataType_TOKEN;
   return needs_data && !buffer->data ? "one without data" : NULL;
 }
 
@@ -97,7 +98,8 @@ static ccw_status check_soundness(
   if (count < 0) return ccw_invalid("expected %ss, got %lld of them", family->noun, (long long)count);
   if (count > 0 && !(types && operands)) return ccw_invalid("the frame lacks the arrays of its %ss", family->noun);
   for (int64_t i = 0; i < count; ++i) {
-    const char *flaw = flaw_of(ccw_number_at_((const int *)types + i), operands[i]);
+    bool needs_data = c->binding.stage != XLA_FFI_ExecutionStage_INSTANTIATE; /* which GPUs do with prototypes */
+    const char *flaw = flaw_of(ccw_number_at_((const int *)types + i), operands[i], needs_data);
     if (flaw) return ccw_invalid("%s %lld: expected a buffer, got %s", family->noun, (long long)i, flaw);
   }
   return ccw_ok();
@@ -171,10 +173,29 @@ static void enter(ffi_cif *interface, void *result, void **arguments, void *cont
 
 /* ---- making one ---------------------------------------------------------------------------------------------------- */
 
-static ccw_status closure_make(
-    const char *name, ccw_signature *signature, ccw_function *function, closure **out_closure)
+/* What a report on a frame looks at. Contexts are for the function to ask for: the text has their types as names, where a report
+ * expects what C has. */
+static void bind(closure *c)
 {
-  size_t length = strlen(name), size = sizeof(closure) + length + 1;
+  for (int64_t i = 0; i < c->binding.count; ++i) {
+    c->bound[i] = c->binding.parameters[i];
+    if (c->bound[i].word == CCW_WORD_CTX) c->bound[i].word = CCW_WORD_TRAIT;
+  }
+  c->binding.parameters = c->bound;
+}
+
+/* A stage may need a later version than what it binds: record itself, and state of stages on GPUs. */
+static int minor_of_stage(XLA_FFI_ExecutionStage stage, bool makes_state)
+{
+  if (stage == XLA_FFI_ExecutionStage_RECORD) return 4;
+  return makes_state && stage != XLA_FFI_ExecutionStage_INSTANTIATE ? 3 : 1;
+}
+
+static ccw_status closure_make(const char *name, ccw_signature *signature, XLA_FFI_ExecutionStage stage,
+    const XLA_FFI_TypeId *state, ccw_function *function, closure **out_closure)
+{
+  size_t bound = (size_t)ccw_signature_binding(signature)->count * sizeof(ccw_parameter);
+  size_t length = strlen(name), size = sizeof(closure) + bound + length + 1;
   closure *c = ccw_allocate(size);
   if (!c) return ccw_no_memory(size);
   *c = (closure){.count = 1,
@@ -183,7 +204,8 @@ static ccw_status closure_make(
       .binding = *ccw_signature_binding(signature),
       .signature = ccw_signature_retain(signature),
       .function = function};
-  memcpy(c->name, name, length + 1);
+  c->name = memcpy((char *)c->bound + bound, name, length + 1);
+  bind(c);
   void *code;
   c->memory = ffi_closure_alloc(sizeof *c->memory, &code);
   if (!c->memory || ffi_prep_cif(&c->interface, FFI_DEFAULT_ABI, 1, &ffi_type_pointer, c->parameters) != FFI_OK ||
@@ -192,16 +214,21 @@ static ccw_status closure_make(
     return ccw_resource_exhausted("%s: no memory for code", name);
   }
   c->binding.name = c->name;
+  c->binding.stage = stage;
+  c->binding.state = state;
+  int minor = minor_of_stage(stage, state != NULL);
+  if (minor > c->binding.minor) c->binding.minor = minor;
   memcpy(&c->binding.handler, &code, sizeof code);
   *out_closure = c;
   return ccw_ok();
 }
 
-ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, ccw_function *function,
-    void (*release)(void *context), void *context, ccw_handler **out_handler)
+ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature, XLA_FFI_ExecutionStage stage,
+    const XLA_FFI_TypeId *state, ccw_function *function, void (*release)(void *context), void *context,
+    ccw_handler **out_handler)
 {
   closure *c;
-  CCW_TRY(closure_make(name, signature, function, &c));
+  CCW_TRY(closure_make(name, signature, stage, state, function, &c));
   XLA_FFI_Handler_Bundle bundle = {.execute = c->binding.handler};
   ccw_status status = ccw_handler_new(name, &bundle, 0, NULL, out_handler);
   if (status.code) {

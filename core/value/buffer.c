@@ -1,7 +1,6 @@
 #include "value/buffer.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ typedef struct storage {
   char label[64];                               /* of memory that is lent; "" else */
   bool read_only;
   atomic_bool is_over;
-  pthread_t lender; /* the thread that lent it */
+  void *lender;
 } storage;
 
 struct ccw_buffer {
@@ -113,11 +112,11 @@ ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*releas
 }
 
 ccw_status ccw_buffer_lend(
-    const ccw_shape *shape, void *memory, const char *label, bool read_only, ccw_buffer **out_buffer)
+    const ccw_shape *shape, void *memory, const char *label, bool read_only, void *lender, ccw_buffer **out_buffer)
 {
   storage *s = ccw_allocate(sizeof *s);
   if (!s) return ccw_no_memory(sizeof *s);
-  *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only, .lender = pthread_self()};
+  *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only, .lender = lender};
   snprintf(s->label, sizeof s->label, "%s", label);
   return new_buffer(shape, 0, s, out_buffer);
 }
@@ -127,8 +126,7 @@ void ccw_buffer_recall(ccw_buffer *buffer) { buffer->storage->is_over = true; }
 ccw_loan ccw_buffer_loan(const ccw_buffer *buffer)
 {
   const storage *s = buffer->storage;
-  bool is_elsewhere = *s->label && !pthread_equal(s->lender, pthread_self());
-  return (ccw_loan){s->label, s->read_only, s->is_over, is_elsewhere};
+  return (ccw_loan){s->label, s->read_only, s->is_over, s->lender};
 }
 
 ccw_status ccw_buffer_view(ccw_buffer *buffer, const ccw_shape *shape, int64_t first, ccw_buffer **out_view)

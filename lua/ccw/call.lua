@@ -262,7 +262,10 @@ local current = setmetatable({}, { __mode = "k" }) -- the newest future of a cal
 --- Takes the outcome of a future, whose run is complete.
 local function settle(future, seconds)
   local results, err = errors.try(core.call_wait, future.call, seconds)
-  if err and err.code == "DEADLINE_EXCEEDED" and not core.call_done(future.call) then error(err, 0) end
+  if results == false then
+    errors.raise("DEADLINE_EXCEEDED",
+      ("%s: its future was not complete after %g seconds"):format(core.call_name(future.call), seconds))
+  end
   pending[future] = nil
   future.settled, future.results, future.error = true, results, err or false
   if future.closes then core.call_close(future.call) end

@@ -7,7 +7,8 @@ local reference = require "ccw.reference"
 local M = {}
 
 local COLUMNS = 80
-local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "error" }
+local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "future",
+  "promise", "threads", "scratch", "error" }
 
 --- A doc comment for a terminal: what is called on a line of its own, the rest wrapped.
 local function lay_out(text)

@@ -20,6 +20,7 @@ local ccw = {
   import = core.import,
   try = errors.try,
   bind = bind.bind,
+  promise = core.promise,
   array = array.array,
   iota = array.iota,
   random = array.random,

@@ -14,8 +14,8 @@ ccw_buffer *check_buffer(lua_State *L, int index)
     luaL_error(L, "a handler's operand or result: the call that it belonged to is over; keep its copy()");
   ccw_buffer *buffer = check_box(L, index, CCW_BUFFER);
   ccw_loan loan = ccw_buffer_loan(buffer);
-  if (loan.is_elsewhere) luaL_error(L, "%s: it belongs to a call on another thread; keep its copy()", loan.label);
   if (loan.is_over) luaL_error(L, "%s: the call that it belonged to is over; keep its copy()", loan.label);
+  if (*loan.label) check_lender(L, &loan);
   return buffer;
 }
 

@@ -25,6 +25,32 @@ typedef struct buffer_list {
   ccw_buffer *few[FEW];
 } buffer_list;
 
+/* Whose memory a call uses that is not kept: those whom it must not end under. */
+enum { MOST_LENDERS = 8 };
+
+typedef struct lenders {
+  void *all[MOST_LENDERS];
+  int count;
+} lenders;
+
+static void add_lender(lua_State *L, lenders *l, void *lender)
+{
+  for (int i = 0; i < l->count; ++i)
+    if (l->all[i] == lender) return;
+  if (l->count == MOST_LENDERS) luaL_error(L, "operands and results of more than %d other calls", MOST_LENDERS);
+  l->all[l->count++] = lender;
+}
+
+static void hold_lenders(const lenders *l)
+{
+  for (int i = 0; i < l->count; ++i) hold_lender(l->all[i]);
+}
+
+static void let_go_of_lenders(const lenders *l)
+{
+  for (int i = 0; i < l->count; ++i) let_go_of_lender(l->all[i]);
+}
+
 /* Makes room for the list: before the buffers are looked at, since making anything may run finalizers, which may close. */
 static void make_room(lua_State *L, int index, buffer_list *list)
 {
@@ -36,25 +62,26 @@ static void make_room(lua_State *L, int index, buffer_list *list)
 }
 
 /* Of the memory that is lent to a handler in Lua operands are read only, and none of it outlives the call. */
-static ccw_buffer *check_loan(lua_State *L, ccw_buffer *buffer, bool is_result, bool is_kept)
+static ccw_buffer *check_loan(lua_State *L, ccw_buffer *buffer, bool is_result, lenders *l)
 {
   ccw_loan loan = ccw_buffer_loan(buffer);
-  if (*loan.label && is_kept)
+  if (*loan.label && !l)
     luaL_error(L, "a prepared call cannot keep %s, which lives as long as its call; pass its copy()", loan.label);
   if (loan.read_only && is_result) luaL_error(L, "%s: operands are read only", loan.label);
+  if (*loan.label) add_lender(L, l, loan.lender);
   return buffer;
 }
 
-static void take_buffers(lua_State *L, int index, bool is_kept, buffer_list *list)
+static void take_buffers(lua_State *L, int index, lenders *l, buffer_list *list)
 {
   bool is_result = index == RETS;
   if (lua_isnil(L, index)) {
-    list->buffers[0] = check_loan(L, check_buffer(L, RETURNED), is_result, is_kept);
+    list->buffers[0] = check_loan(L, check_buffer(L, RETURNED), is_result, l);
     return;
   }
   for (int64_t i = 0; i < list->count; ++i) {
     lua_rawgeti(L, index, i + 1);
-    list->buffers[i] = check_loan(L, check_buffer(L, -1), is_result, is_kept);
+    list->buffers[i] = check_loan(L, check_buffer(L, -1), is_result, l);
     lua_pop(L, 1);
   }
 }
@@ -150,9 +177,21 @@ static int raise_run(lua_State *L, ccw_status status, const char *name)
   return raise_status(L, status, name, stage);
 }
 
-/* Prepares the call that stands on the stack, to be kept or to be run and forgotten; raises when that fails. */
-static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
+/* Runs the stage instantiate with the Lua state given up: its tasks may be written in Lua. */
+static ccw_status instantiate(owner *o, ccw_call *call)
 {
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_call_stage(call, XLA_FFI_ExecutionStage_INSTANTIATE);
+  if (status.code) ccw_call_free(call);
+  owner_take_back(o, depth);
+  return status;
+}
+
+/* Prepares the call that stands on the stack, to be kept or to be run and forgotten; raises when that fails. Only one that is forgotten
+ * may have lenders, which are held then. */
+static void prepare(lua_State *L, lenders *l, ccw_call **out_call)
+{
+  owner *o = owner_of(L);
   bool simple = lua_type(L, ATTRIBUTES) == LUA_TTABLE;
   ccw_call_options options = {.run_id = check_integer(L, RUN_ID, INT64_MIN, INT64_MAX),
       .device_ordinal = (int32_t)check_integer(L, ORDINAL, INT32_MIN, INT32_MAX),
@@ -170,17 +209,28 @@ static void prepare(lua_State *L, bool is_kept, ccw_call **out_call)
   options.name = lua_tostring(L, NAME);
   ccw_attributes *attributes = NULL;
   if (!simple && !lua_isnil(L, ATTRIBUTES)) attributes = check_box(L, ATTRIBUTES, CCW_ATTRIBUTES);
-  take_buffers(L, ARGS, is_kept, &operands);
-  take_buffers(L, RETS, is_kept, &results);
+  take_buffers(L, ARGS, l, &operands);
+  take_buffers(L, RETS, l, &results);
+  bool instantiates = !options.by_hand && ccw_handler_describe(handler).bundle.instantiate;
+  options.by_hand |= instantiates;
 
   const ccw_signature *signature = options.as_it_is ? NULL : ccw_handler_signature(handler);
   ccw_status status = simple ? build_simple(L, ATTRIBUTES, signature, &attributes) : ccw_ok();
   bool is_built = !status.code;
+  ccw_call *call;
   if (!status.code)
     status = ccw_call_prepare(
-        handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, out_call);
+        handler, operands.buffers, operands.count, results.buffers, results.count, attributes, &options, &call);
   if (simple) ccw_attributes_release(attributes); /* the call holds them */
-  if (is_built && !status.code) return;
+  if (!status.code && l) hold_lenders(l);
+  if (!status.code && instantiates) {
+    status = instantiate(o, call);
+    if (status.code && l) let_go_of_lenders(l);
+  }
+  if (!status.code) {
+    *out_call = call;
+    return;
+  }
   if (!is_built) status = name_status(L, status);
   raise_run(L, status, name_of(L));
 }
@@ -220,7 +270,7 @@ static int call_prepare(lua_State *L)
   lua_settop(L, MORE);
   void **box = new_box(L, CCW_CALL);
   int at = lua_gettop(L);
-  prepare(L, true, (ccw_call **)box);
+  prepare(L, NULL, (ccw_call **)box);
   lua_createtable(L, 4, 0);
   lua_pushvalue(L, RETURNED);
   lua_rawseti(L, -2, RETURNS);
@@ -241,24 +291,21 @@ static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
   return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
 }
 
-/* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. */
-static ccw_status wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds)
+/* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. False where
+ * the time is up, or somebody has interrupted it. A time below 0 is as long as it takes. */
+static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds, ccw_status *out_outcome)
 {
   const double slice = 0.05;
-  double deadline = seconds < 0 ? -1 : now() + seconds;
+  double deadline = now() + seconds;
   lua_Hook before = lua_gethook(L);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);
-    ccw_status status = ccw_call_wait(call, left < 0 ? 0 : left < slice ? left : slice);
+    bool is_done = ccw_call_await(call, left < 0 ? 0 : left < slice ? left : slice);
+    if (is_done) *out_outcome = ccw_call_wait(call, 0);
     owner_take_back(o, depth);
-    if (status.code != XLA_FFI_Error_Code_DEADLINE_EXCEEDED || ccw_call_is_done(call)) return status;
-    if (is_interrupted(L, o, before)) return status;
-    if (seconds >= 0 && now() >= deadline) {
-      ccw_status_free(status);
-      return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", ccw_call_name(call), seconds);
-    }
-    ccw_status_free(status);
+    if (is_done) return true;
+    if (is_interrupted(L, o, before) || (seconds >= 0 && now() >= deadline)) return false;
   }
 }
 
@@ -270,7 +317,9 @@ static ccw_status run_given_up(lua_State *L, owner *o, ccw_call *call)
   if (!status.code && ccw_call_is_done(call)) status = ccw_call_wait(call, 0);
   bool is_pending = !status.code && !ccw_call_is_done(call);
   owner_take_back(o, depth);
-  return is_pending ? wait_given_up(L, o, call, -1) : status;
+  if (is_pending && !wait_given_up(L, o, call, -1, &status))
+    status = ccw_cancelled("%s: interrupted before its future was complete", ccw_call_name(call));
+  return status;
 }
 
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */
@@ -279,9 +328,11 @@ static int call_once(lua_State *L)
   lua_settop(L, MORE);
   owner *o = owner_of(L);
   ccw_call *call;
-  prepare(L, false, &call);
+  lenders held = {.count = 0};
+  prepare(L, &held, &call);
   ccw_status status = run_given_up(L, o, call);
   ccw_call_free(call);
+  let_go_of_lenders(&held);
   if (status.code) return raise_run(L, status, name_of(L));
   lua_pushvalue(L, RETURNED);
   return 1;
@@ -330,7 +381,7 @@ static int call_start(lua_State *L)
   return status.code ? raise_run(L, status, ccw_call_name(call)) : 0;
 }
 
-/* call_wait(call, seconds) -> the results of the run that was started. Below 0: as long as it takes. */
+/* call_wait(call, seconds) -> the results of the run that was started, or false when the time is up. Below 0: as long as it takes. */
 static int call_wait(lua_State *L)
 {
   void **box;
@@ -338,9 +389,13 @@ static int call_wait(lua_State *L)
   double seconds = luaL_checknumber(L, 2);
   owner *o = owner_of(L);
   box[RUNNING] = call;
-  ccw_status status = wait_given_up(L, o, call, seconds);
+  ccw_status status = ccw_ok();
+  bool is_done = wait_given_up(L, o, call, seconds, &status);
   box[RUNNING] = NULL;
-  return status.code ? raise_run(L, status, ccw_call_name(call)) : push_returns(L);
+  if (status.code) return raise_run(L, status, ccw_call_name(call));
+  if (is_done) return push_returns(L);
+  lua_pushboolean(L, false);
+  return 1;
 }
 
 /* call_done(call) -> boolean. Whether the run that was started is complete. */

@@ -1,11 +1,8 @@
-/* Handlers written in Lua. */
-#include "glue.h"
+/* Handlers written in Lua: what their functions get, and how they are called. */
+#include "jobs.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <ccw/decode.h>
 
 /* A parameter of the function: of the binding, and its place in its family. */
 typedef struct binds {
@@ -19,79 +16,18 @@ typedef struct closure {
   owner *owner;
   int functions;
   ccw_signature *signature;
+  char *name; /* owned */
+  bool makes_state;
   int count;
   binds places[];
 } closure;
 
-/* A buffer over memory of the frame, and the box that Lua has it in. */
-typedef struct lent {
-  ccw_buffer *buffer;
-  void **box;
-} lent;
-
-/* A call under way. Its buffers are the frame's memory, lent, and end with it. */
-typedef struct invocation {
-  const closure *closure;
-  const XLA_FFI_CallFrame *frame;
-  struct invocation *outer;
-  int depth;
-  lua_State *thread; /* of Lua's, in which it runs */
-  const char *name;  /* what messages call the call */
-  ccw_status status; /* what it comes to */
-  struct lent *lent;
-  int lent_count, lent_room;
-  int64_t entries; /* of dictionaries, so far: one that holds others many times over grows beyond all measure */
-} invocation;
-
-static _Thread_local invocation *current;
-
-lua_State *running_in_lua(void)
-{
-  const char *doing;
-  return current && ccw_call_running(&doing) == current->name ? current->thread : NULL;
-}
-
-enum { MOST_DEPTH = 50, MOST_NESTED = 64, MOST_ENTRIES = 1 << 20 };
+enum { MOST_NESTED = 64, MOST_ENTRIES = 1 << 20 };
 
 /* ---- values of the frame ------------------------------------------------------------------------------------------- */
 
 /* In the thread of a call: the functions' table, a list of the boxes of lent buffers, which keeps them, and the function. */
 enum { FUNCTIONS = 1, BOXES, FUNCTION };
-
-/* Pushes a buffer over memory of the frame. */
-static void push_lent(lua_State *L, const ccw_shape *shape, void *memory, const char *label, bool read_only)
-{
-  invocation *call = current;
-  void **box = new_box(L, CCW_BUFFER);
-  if (call->lent_count == call->lent_room) {
-    int room = call->lent_room * 2 + 8;
-    lent *more = realloc(call->lent, (size_t)room * sizeof *more);
-    if (!more) luaL_error(L, "not enough memory");
-    call->lent = more;
-    call->lent_room = room;
-  }
-  lua_pushvalue(L, -1);
-  lua_rawseti(L, BOXES, call->lent_count + 1);
-  ccw_buffer *buffer;
-  ccw_status status = ccw_buffer_lend(shape, memory, label, read_only, &buffer);
-  if (status.code) raise_status(L, status, NULL, NULL);
-  *box = ccw_buffer_retain(buffer);
-  call->lent[call->lent_count++] = (lent){buffer, box};
-}
-
-/* Ends the loans. The boxes are still there: nothing of Lua's ran since the list of them was on the stack. */
-static void end_loans(invocation *call)
-{
-  for (int i = 0; i < call->lent_count; ++i) {
-    lent *l = &call->lent[i];
-    ccw_buffer_recall(l->buffer); /* views of it may live on */
-    if (*l->box) ccw_buffer_release(l->buffer);
-    l->box[0] = NULL;
-    l->box[1] = l->box; /* tells check_buffer why */
-    ccw_buffer_release(l->buffer);
-  }
-  free(call->lent);
-}
 
 /* "arg 1 'w'". Not by snprintf, which takes longer than all the rest. */
 static void say_place(char *label, size_t size, const char *noun, int64_t place, const char *name)
@@ -107,14 +43,26 @@ static void say_place(char *label, size_t size, const char *noun, int64_t place,
   label[length] = '\0';
 }
 
+/* Before there is an executable there are types, and no content. */
+static void push_type(lua_State *L, const ccw_shape *shape)
+{
+  void **box = new_box(L, CCW_TYPE);
+  ccw_status status = ccw_type_of_shape(shape, (ccw_type **)box);
+  if (status.code) raise_status(L, status, NULL, NULL);
+}
+
 static void push_operand(lua_State *L, const XLA_FFI_Buffer *buffer, const char *noun, int64_t place, const char *name)
 {
+  job *j = current_invocation->job;
   char label[64];
   ccw_shape shape;
   say_place(label, sizeof label, noun, place, name);
   ccw_status status = ccw_shape_make(buffer->dtype, buffer->dims, (int32_t)buffer->rank, &shape);
   if (status.code) raise_status(L, status, NULL, NULL);
-  push_lent(L, &shape, buffer->data, label, strcmp(noun, "arg") == 0);
+  if (j->stage == XLA_FFI_ExecutionStage_INSTANTIATE)
+    push_type(L, &shape);
+  else
+    job_lend(L, j, &shape, buffer->data, label, strcmp(noun, "arg") == 0, BOXES);
 }
 
 static void push_attribute(lua_State *L, ccw_attribute attribute, ccw_kind kind, const char *name, int depth);
@@ -140,7 +88,7 @@ static void push_array(lua_State *L, const XLA_FFI_Array *array, const char *nam
   snprintf(label, sizeof label, "attribute '%s'", name);
   ccw_status status = ccw_shape_make(array->dtype, &size, 1, &shape);
   if (status.code) raise_status(L, status, NULL, NULL);
-  push_lent(L, &shape, array->data, label, true);
+  job_lend(L, current_invocation->job, &shape, array->data, label, true, BOXES);
 }
 
 /* The kind of a member of a struct; UNKNOWN for what is in no struct. */
@@ -158,8 +106,8 @@ static void push_dictionary(lua_State *L, const XLA_FFI_Attrs *attrs, ccw_kind k
 {
   if (!ccw_is_readable_(attrs)) luaL_error(L, "a dictionary that cannot be read");
   if (depth == MOST_NESTED) luaL_error(L, "more than %d dictionaries in each other", MOST_NESTED);
-  current->entries += attrs->size;
-  if (current->entries > MOST_ENTRIES) luaL_error(L, "more than %d attributes", MOST_ENTRIES);
+  current_invocation->entries += attrs->size;
+  if (current_invocation->entries > MOST_ENTRIES) luaL_error(L, "more than %d attributes", MOST_ENTRIES);
   luaL_checkstack(L, 4, NULL);
   lua_createtable(L, 0, (int)attrs->size);
   for (int64_t i = 0; i < attrs->size; ++i) {
@@ -208,34 +156,76 @@ static void push_attribute(lua_State *L, ccw_attribute attribute, ccw_kind kind,
 
 /* ---- parameters ---------------------------------------------------------------------------------------------------- */
 
-static void push_context(lua_State *L, const ccw_parameter *parameter, int64_t place)
+/* The id of a type of other code's, by the name under which it is registered. */
+static ccw_status find_type(const char *name, XLA_FFI_TypeId *out_id)
 {
-  const XLA_FFI_CallFrame *frame = current->frame;
-  ccw_status status = ccw_ok();
+  out_id->type_id = ccw_state_type_find(name, strlen(name));
+  if (out_id->type_id) return ccw_ok();
+  return ccw_failed_precondition("no type is registered as '%s'; register it, as in lib:type \"NAME\"", name);
+}
+
+/* Pushes the state of a stage: a value of Lua's, or where what another type has lies. */
+static ccw_status push_state_of(
+    lua_State *L, const XLA_FFI_CallFrame *frame, XLA_FFI_ExecutionStage stage, const char *type)
+{
+  void *state;
+  XLA_FFI_TypeId id = lua_state_id;
+  if (*type) CCW_TRY(find_type(type, &id));
+  CCW_TRY(ccw_ask_state_(frame, stage, &id, &state));
+  if (!*type) return push_state(L, state);
+  lua_pushlightuserdata(L, state);
+  return ccw_ok();
+}
+
+static ccw_status push_user_data(lua_State *L, const XLA_FFI_CallFrame *frame, const char *type)
+{
+  void *data;
+  XLA_FFI_TypeId id;
+  CCW_TRY(find_type(type, &id));
+  CCW_TRY(ccw_ask_user_data_(frame, &id, &data));
+  lua_pushlightuserdata(L, data);
+  return ccw_ok();
+}
+
+static ccw_status push_what(lua_State *L, ccw_context what, const char *type)
+{
+  job *j = current_invocation->job;
+  const XLA_FFI_CallFrame *frame = j->frame;
   void *stream;
   int64_t run_id;
   int32_t ordinal;
   const XLA_FFI_Attrs *options;
   ccw_kind unknown = {CCW_FORM_UNKNOWN, 0, NULL};
-  switch ((int)parameter->context) {
+  switch ((int)what) {
   case CCW_CONTEXT_STREAM:
-    status = ccw_ask_stream_(frame, &stream);
-    if (!status.code) lua_pushlightuserdata(L, stream);
-    break;
+    CCW_TRY(ccw_ask_stream_(frame, &stream));
+    lua_pushlightuserdata(L, stream);
+    return ccw_ok();
   case CCW_CONTEXT_RUN_ID:
-    status = ccw_ask_run_id_(frame, &run_id);
-    if (!status.code) lua_pushinteger(L, run_id);
-    break;
+    CCW_TRY(ccw_ask_run_id_(frame, &run_id));
+    lua_pushinteger(L, run_id);
+    return ccw_ok();
   case CCW_CONTEXT_DEVICE_ORDINAL:
-    status = ccw_ask_device_ordinal_(frame, &ordinal);
-    if (!status.code) lua_pushinteger(L, ordinal);
-    break;
+    CCW_TRY(ccw_ask_device_ordinal_(frame, &ordinal));
+    lua_pushinteger(L, ordinal);
+    return ccw_ok();
   case CCW_CONTEXT_CUSTOM_OPTIONS:
-    status = ccw_ask_custom_options_(frame, &options);
-    if (!status.code) push_dictionary(L, options, unknown, 0);
-    break;
-  default: status = ccw_unimplemented("a handler in Lua has no such context");
+    CCW_TRY(ccw_ask_custom_options_(frame, &options));
+    push_dictionary(L, options, unknown, 0);
+    return ccw_ok();
+  case CCW_CONTEXT_STATE: return push_state_of(L, frame, XLA_FFI_ExecutionStage_INSTANTIATE, type);
+  case CCW_CONTEXT_PREPARED: return push_state_of(L, frame, XLA_FFI_ExecutionStage_PREPARE, type);
+  case CCW_CONTEXT_INITIALIZED: return push_state_of(L, frame, XLA_FFI_ExecutionStage_INITIALIZE, type);
+  case CCW_CONTEXT_USER_DATA: return push_user_data(L, frame, type);
+  case CCW_CONTEXT_SCRATCH: push_scratch(L, j); return ccw_ok();
+  case CCW_CONTEXT_THREADS: push_threads(L, j); return ccw_ok();
+  default: return ccw_unimplemented("a handler in Lua has no such context");
   }
+}
+
+static void push_context(lua_State *L, const ccw_parameter *parameter, int64_t place)
+{
+  ccw_status status = push_what(L, parameter->context, ((const ccw_type_info *)parameter->kind.detail)->name);
   if (!status.code) return;
   ccw_status placed = ccw_status_make(status.code, "context %lld: %s: %s", (long long)place,
       ccw_name_of_context_(parameter->context), ccw_status_text(status));
@@ -266,7 +256,7 @@ static void push_optional(
 /* The attribute of that name; where there is a decoder for it, what that makes of it. */
 static void push_named(lua_State *L, const ccw_parameter *parameter, int number)
 {
-  ccw_dictionary all = {&current->frame->attrs};
+  ccw_dictionary all = {&current_invocation->job->frame->attrs};
   bool decodes = lua_rawgeti(L, FUNCTIONS, number) == LUA_TFUNCTION;
   if (!decodes) lua_pop(L, 1);
   ccw_attribute attribute = ccw_find_(all, parameter->name, strlen(parameter->name));
@@ -283,8 +273,8 @@ static void push_named(lua_State *L, const ccw_parameter *parameter, int number)
 
 static void push_parameter(lua_State *L, int number)
 {
-  const closure *c = current->closure;
-  const XLA_FFI_CallFrame *frame = current->frame;
+  const closure *c = current_invocation->closure;
+  const XLA_FFI_CallFrame *frame = current_invocation->job->frame;
   const ccw_parameter *p = &ccw_signature_binding(c->signature)->parameters[c->places[number - 1].of];
   const XLA_FFI_Args *args = &frame->args;
   const XLA_FFI_Rets *rets = &frame->rets;
@@ -305,143 +295,73 @@ static void push_parameter(lua_State *L, int number)
   }
 }
 
-/* ---- outcome ------------------------------------------------------------------------------------------------------- */
+/* ---- the handler --------------------------------------------------------------------------------------------------- */
 
-static XLA_FFI_Error_Code code_of(const char *name)
+/* What the function returned, from FUNCTION on. */
+static ccw_status take_returned(lua_State *L, const closure *c)
 {
-  for (int code = 1; ccw_code_name((XLA_FFI_Error_Code)code); ++code)
-    if (strcmp(ccw_code_name((XLA_FFI_Error_Code)code), name) == 0) return (XLA_FFI_Error_Code)code;
-  return XLA_FFI_Error_Code_UNKNOWN;
-}
-
-static bool is_error(lua_State *L, int index)
-{
-  if (!lua_getmetatable(L, index)) return false;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, CCW_ERROR);
-  bool same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same;
-}
-
-/* The error at an index as a status: of an error object code and text, of other values their text with that code. */
-static ccw_status status_of(lua_State *L, int index, XLA_FFI_Error_Code otherwise, const char *traceback)
-{
-  size_t length;
-  const char *text, *code = NULL;
-  if (is_error(L, index)) {
-    lua_getfield(L, index, "code");
-    code = lua_tostring(L, -1);
-    lua_getfield(L, index, "message");
-    text = lua_tolstring(L, -1, &length);
-    if (code && text) return ccw_status_make(code_of(code), "%s%s", text, traceback);
-  }
-  text = luaL_tolstring(L, index, &length);
-  return ccw_status_make(otherwise, "%s%s", text, traceback);
-}
-
-/* The message handler: what was raised becomes the call's status, with the way there. */
-static int on_error(lua_State *L)
-{
-  static const char outermost[] = "\n\t[C]: in ?", empty[] = "\nstack traceback:";
-  luaL_traceback(L, L, "", 1);
-  luaL_gsub(L, lua_tostring(L, -1), "ccw.globals.", ""); /* where our modules keep Lua's own functions */
-  size_t length, shorter;
-  const char *way = lua_tolstring(L, -1, &length);
-  shorter = length - (sizeof outermost - 1);
-  if (length > sizeof outermost && strcmp(way + shorter, outermost) == 0) way = lua_pushlstring(L, way, shorter);
-  ccw_status_free(current->status); /* of an error before, on the way out of which this one was raised */
-  current->status = status_of(L, 1, XLA_FFI_Error_Code_UNKNOWN, strcmp(way, empty) == 0 ? "" : way);
-  return 0;
-}
-
-/* What the function returned: from `first` on, up to the top of the stack. */
-static ccw_status outcome(lua_State *L, int first)
-{
-  while (lua_gettop(L) > first && lua_isnil(L, -1)) lua_pop(L, 1);
-  int count = lua_gettop(L) - first + 1;
-  if (count == 2 && lua_isnil(L, first) && !lua_isnil(L, first + 1)) {
-    lua_remove(L, first); /* nil, err */
-    count = 1;
-  } else if (count > 1) {
-    return ccw_internal("returned %d values: expected nothing, or an error", count);
-  }
-  if (count == 0 || lua_isnil(L, first) || (lua_isboolean(L, first) && lua_toboolean(L, first))) return ccw_ok();
-  if (lua_type(L, first) == LUA_TSTRING || is_error(L, first))
-    return status_of(L, first, XLA_FFI_Error_Code_INTERNAL, "");
-  if (kind_of(L, first) == CCW_BUFFER)
-    return ccw_internal("returned a buffer: results are written in place, as in y[i] = x, and nothing is returned");
-  return ccw_internal("returned a %s: expected nothing, or an error", kind_name(L, first));
+  if (c->makes_state) return keep_state(L, FUNCTION);
+  bool is_promise = lua_gettop(L) == FUNCTION && kind_of(L, FUNCTION) == CCW_PROMISE;
+  return is_promise ? return_promise(L, FUNCTION, BOXES) : outcome(L, FUNCTION);
 }
 
 /* In the thread of the call, protected: pushes the parameters and calls the function. */
 static int run(lua_State *L)
 {
-  const closure *c = current->closure;
-  lua_settop(L, 0);
+  const closure *c = current_invocation->closure;
   luaL_checkstack(L, c->count + LUA_MINSTACK, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->functions);
   lua_createtable(L, c->count, 0);
   lua_rawgeti(L, FUNCTIONS, 0);
   for (int i = 1; i <= c->count; ++i) push_parameter(L, i);
   lua_call(L, c->count, LUA_MULTRET);
-  current->status = outcome(L, FUNCTION);
+  current_invocation->status = take_returned(L, c);
   return 0;
 }
 
-/* ---- the handler --------------------------------------------------------------------------------------------------- */
-
-static void run_in(lua_State *thread, invocation *call)
+/* The end of a function's call: everything that it has in use ends with it, but what a promise keeps. */
+static ccw_status leave(job *j, ccw_status status)
 {
-  lua_pushcfunction(thread, on_error);
-  lua_pushcfunction(thread, run);
-  int how = lua_pcall(thread, 0, 0, 1);
-  if (how == LUA_OK || call->status.code) return;
-  if (how == LUA_ERRMEM)
-    call->status = ccw_resource_exhausted("not enough memory");
-  else
-    call->status = ccw_unknown("an error in the handling of an error");
+  if (!j->promise) {
+    job_finish_tasks(j, status.code);
+    job_end_scratch(j);
+    if (!status.code) {
+      status = j->failure;
+      j->failure = ccw_ok();
+    }
+    job_end_loans(j);
+  }
+  j->frame = NULL;
+  return status;
 }
 
-/* Whether this thread has stack left for another handler: each may use as much C stack as Lua allows a program. */
-static bool has_stack(void)
+static ccw_status call_owned(const closure *c, XLA_FFI_CallFrame *frame)
 {
-  static _Thread_local char *lowest; /* that may be used; NULL: not asked yet */
-  enum { NEEDED = 768 << 10 };
-  if (!lowest) {
-    pthread_attr_t attributes;
-    void *start = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
-    pthread_attr_getstack(&attributes, &start, &size);
-    pthread_attr_destroy(&attributes);
-    lowest = (char *)start + (size / 2 < NEEDED ? size / 2 : NEEDED);
+  invocation call;
+  lua_State *thread = owner_borrow_thread(c->owner);
+  job *j = thread ? job_new(c->owner, c->name, frame) : NULL;
+  ccw_status status = invocation_begin(j, false, &call);
+  if (j && !status.code) {
+    call.thread = thread;
+    call.closure = c;
+    invocation_run(&call, run, 0);
+    status = leave(j, call.status);
+  } else if (!status.code) {
+    status = ccw_resource_exhausted("not enough memory");
   }
-  return (char *)__builtin_frame_address(0) > lowest;
+  if (j) job_release(j);
+  if (thread) owner_return_thread(c->owner, thread);
+  return status;
 }
 
 /* What core calls, from any thread, with a frame that fits. */
 static ccw_status call_lua(void *context, XLA_FFI_CallFrame *frame)
 {
   closure *c = context;
-  invocation call = {.closure = c, .frame = frame, .outer = current, .depth = current ? current->depth + 1 : 1};
-  if (call.depth > MOST_DEPTH) return ccw_resource_exhausted("more than %d handlers in each other", MOST_DEPTH);
-  if (!has_stack()) return ccw_resource_exhausted("too little of the stack is left for a handler in Lua");
   if (!owner_enter(c->owner)) return ccw_failed_precondition("the Lua state that it was written in is closed");
-  lua_State *thread = owner_borrow_thread(c->owner);
-  if (thread) {
-    const char *doing;
-    call.thread = thread;
-    call.name = ccw_call_running(&doing);
-    current = &call;
-    run_in(thread, &call);
-    current = call.outer;
-    end_loans(&call);
-    owner_return_thread(c->owner, thread);
-  } else {
-    call.status = ccw_resource_exhausted("not enough memory");
-  }
+  ccw_status status = call_owned(c, frame);
   owner_leave(c->owner);
-  return call.status;
+  return status;
 }
 
 static void closure_free(void *context)
@@ -453,6 +373,7 @@ static void closure_free(void *context)
   }
   owner_release(c->owner);
   ccw_signature_release(c->signature);
+  free(c->name);
   free(c);
 }
 
@@ -476,29 +397,47 @@ static int64_t place_of(const ccw_binding *binding, int64_t of)
   return before;
 }
 
-/* handler(name, signature, order, functions) -> handler. `order` lists the parameters of the function as numbers of those of the
- * signature, from 1; `functions` holds the function at 0 and decoders by the number in that list. */
+static bool makes_state(const ccw_binding *binding)
+{
+  bool any = false;
+  for (int64_t i = 0; i < binding->count; ++i) any |= binding->parameters[i].word == CCW_WORD_NEW_STATE;
+  return any;
+}
+
+/* handler(name, signature, order, functions, stage) -> handler. `order` lists the parameters of the function as numbers of those of
+ * the signature, from 1; `functions` holds the function at 0 and decoders by the number in that list. */
 static int handler_new(lua_State *L)
 {
   const char *name = check_text(L, 1);
   check_box(L, 2, CCW_SIGNATURE);
   luaL_checktype(L, 3, LUA_TTABLE);
   luaL_checktype(L, 4, LUA_TTABLE);
+  XLA_FFI_ExecutionStage stage = check_stage(L, 5);
   void **box = new_box(L, CCW_HANDLER);
   int count = (int)lua_rawlen(L, 3);
   owner *o = owner_of(L);
   closure *c = malloc(sizeof *c + (size_t)count * sizeof *c->places);
-  if (!c) return luaL_error(L, "not enough memory");
+  char *own_name = strdup(name);
+  if (!c || !own_name) {
+    free(c);
+    free(own_name);
+    return luaL_error(L, "not enough memory");
+  }
   ccw_signature *signature = check_box(L, 2, CCW_SIGNATURE);
-  *c = (closure){
-      .owner = owner_retain(o), .functions = LUA_NOREF, .signature = ccw_signature_retain(signature), .count = count};
+  *c = (closure){.owner = owner_retain(o),
+      .functions = LUA_NOREF,
+      .signature = ccw_signature_retain(signature),
+      .name = own_name,
+      .makes_state = makes_state(ccw_signature_binding(signature)),
+      .count = count};
   for (int i = 0; i < count; ++i) {
     lua_rawgeti(L, 3, i + 1);
     c->places[i].of = lua_tointeger(L, -1) - 1;
     c->places[i].in_family = place_of(ccw_signature_binding(signature), c->places[i].of);
     lua_pop(L, 1);
   }
-  ccw_status status = ccw_handler_of_function(name, signature, call_lua, closure_free, c, (ccw_handler **)box);
+  ccw_status status = ccw_handler_of_function(
+      name, signature, stage, c->makes_state ? &lua_state_id : NULL, call_lua, closure_free, c, (ccw_handler **)box);
   if (status.code) {
     closure_free(c);
     return raise_status(L, status, NULL, NULL);

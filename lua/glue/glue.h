@@ -15,7 +15,7 @@
 /* The kinds of userdata. Each is the name of a metatable and, by its address, the key under which it is kept: comparing by
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
-    CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[];
+    CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -107,6 +107,9 @@ int64_t check_integer(lua_State *L, int index, int64_t low, int64_t high);
  * signature, or NULL, says of them, and the name of an enum's value the value. Needs a few places on the stack. */
 ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature, ccw_attributes **out_attributes);
 
+/* The stage of that name at that index; execute where there is none. */
+XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
+
 ccw_buffer *check_buffer(lua_State *L, int index);
 ccw_handler *check_handler(lua_State *L, int index);
 
@@ -157,6 +160,15 @@ void owner_return_thread(owner *o, lua_State *thread);
  * handler may ask. */
 lua_State *running_in_lua(void);
 
+/* ---- memory that is lent to handlers in Lua ------------------------------------------------------------------------ */
+
+/* Raises unless what this thread runs may use a buffer with that loan, which is not over. */
+void check_lender(lua_State *L, const ccw_loan *loan);
+
+/* Says that a call begins, for which the Lua state may be given up, with a buffer of that lender's, and that it is over. */
+void hold_lender(void *lender);
+void let_go_of_lender(void *lender);
+
 /* ---- the modules --------------------------------------------------------------------------------------------------- */
 
 CCW_API int luaopen_ccw_core(lua_State *L);
@@ -177,6 +189,9 @@ void open_calls(lua_State *L);
 void open_tools(lua_State *L);
 void open_child(lua_State *L);
 void open_owner(lua_State *L);
+void open_jobs(lua_State *L);
+void open_promises(lua_State *L);
+void open_states(lua_State *L);
 void open_closures(lua_State *L);
 void open_patterns(lua_State *L);
 

@@ -6,7 +6,8 @@
 const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = "ccw.scalar",
            CCW_ATTRIBUTES[] = "ccw.attributes", CCW_BUILDER[] = "ccw.builder", CCW_HANDLER[] = "ccw.handler",
            CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_SIGNATURE[] = "ccw.signature",
-           CCW_ERROR[] = "ccw.error";
+           CCW_ERROR[] = "ccw.error", CCW_SCRATCH[] = "ccw.scratch", CCW_THREADS[] = "ccw.threads",
+           CCW_PROMISE[] = "ccw.promise";
 
 void set_kind(lua_State *L, const char *kind)
 {
@@ -130,6 +131,9 @@ int luaopen_ccw_core(lua_State *L)
   open_calls(L);
   open_tools(L);
   open_child(L);
+  open_jobs(L);
+  open_promises(L);
+  open_states(L);
   open_closures(L);
   open_patterns(L);
   return 1;

@@ -124,7 +124,7 @@ lua_State *owner_main(const owner *o) { return o->main; }
 /* Makes a thread, keeps it in the registry, and pushes it. */
 static int make_thread(lua_State *L)
 {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, "ccw.threads");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, "ccw.coroutines");
   lua_State *thread = lua_newthread(L);
   lua_rawsetp(L, -2, thread);
   lua_pushlightuserdata(L, thread);

@@ -44,7 +44,8 @@ static ccw_call *of_text(const char *text, int operands)
   ccw_signature *signature;
   ccw_handler *handler;
   check(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature));
-  check(ccw_handler_of_function("runtime", signature, nothing, NULL, NULL, &handler));
+  check(ccw_handler_of_function(
+      "runtime", signature, XLA_FFI_ExecutionStage_EXECUTE, NULL, nothing, NULL, NULL, &handler));
   return prepare(handler, operands);
 }
 

@@ -1,11 +1,15 @@
 """Handlers written in Lua, for JAX.
 
     import jax, lua_handlers
-    for name, capsule in lua_handlers.load("handlers.lua", "build/lua").items():
-        jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+    for name, handler in lua_handlers.load("handlers.lua", "build/lua").items():
+        jax.ffi.register_ffi_target(name, handler, platform="cpu")
 
-The file returns a table of handlers by name: return {double = ccw.bind "double(x: f32[n]) -> (y: f32[n])":to(...)}. The
-second argument is the folder with ccw's Lua modules. The state lives as long as the process.
+The file returns a table of handlers by name: return {double = ccw.bind "double(x: f32[n]) -> (y: f32[n])":to(...)}. One with
+state is a table of handlers by stage: {counter = {instantiate = make, execute = count}}. The second argument is the folder with
+ccw's Lua modules. The Lua state lives as long as the process.
+
+JAX gets to know the type of state that is a value of Lua's before the handlers that make it, and when it has a backend: load() makes the
+backend where there is such state, so that what has to come first comes before it.
 """
 import ctypes
 import os
@@ -27,21 +31,29 @@ package.cpath = folder .. "/?.so;" .. package.cpath
 ccw = require "ccw"
 kept = dofile(path)
 if type(kept) ~= "table" then error(path .. ": expected a table of handlers by name, got " .. type(kept), 0) end
-local lines = {}
-for name, handler in pairs(kept) do
-  local kind = require "ccw.core".kind(handler)
-  if kind ~= "handler" then
-    error(("%s: %s: expected a handler, got %s"):format(path, tostring(name), tostring(handler)), 0)
+local core = require "ccw.core"
+local lines = { ("%s %d %d"):format(core.lua_state_type()) }
+local function add(name, stage, handler)
+  if core.kind(handler) ~= "handler" then
+    error(("%s: %s: expected a handler%s, got %s"):format(path, tostring(name), stage == "" and " or a table of them by stage" or "",
+      tostring(handler)), 0)
   end
-  lines[#lines + 1] = name .. " " .. handler.address
+  lines[#lines + 1] = ("%s %s %d"):format(name, stage, handler.address)
 end
-require "ccw.core".give_up() -- from here on whoever calls a handler may have the state
+for name, handler in pairs(kept) do
+  if type(handler) == "table" and not getmetatable(handler) then
+    for stage, h in pairs(handler) do add(name, stage, h) end
+  else
+    add(name, "", handler)
+  end
+end
+core.give_up() -- from here on whoever calls a handler may have the state
 return table.concat(lines, "\\n")
 """
 
 
 def load(path, folder):
-    """The handlers of a Lua file as capsules by name. RuntimeError: what Lua says."""
+    """The handlers of a Lua file by name: capsules and, for those of several stages, capsules by stage. RuntimeError: what Lua says."""
     lua = _library()
     lua.luaL_newstate.restype = lua.luaL_tolstring.restype = ctypes.c_void_p
     lua.luaL_tolstring.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
@@ -62,5 +74,18 @@ def load(path, folder):
     new_capsule = ctypes.pythonapi.PyCapsule_New
     new_capsule.restype = ctypes.py_object
     new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    lines = [line.rsplit(" ", 1) for line in text.splitlines()]
-    return {name: new_capsule(int(address), None, None) for name, address in lines}
+
+    def capsule(address):
+        return new_capsule(int(address), None, None)
+    (type_name, type_id, type_info), *lines = (line.rsplit(" ", 2) for line in text.splitlines())
+    handlers = {}
+    for name, stage, address in lines:
+        if stage:
+            handlers.setdefault(name, {})[stage] = capsule(address)
+        else:
+            handlers[name] = capsule(address)
+    if any(isinstance(handler, dict) for handler in handlers.values()):
+        import jax
+        jax.devices()
+        jax.ffi.register_ffi_type(type_name, {"type_id": capsule(type_id), "type_info": capsule(type_info)}, platform="cpu")
+    return handlers

@@ -1,7 +1,55 @@
 -- Handlers in Lua that JAX runs too: jax_spec.lua.
 local ccw = require "ccw"
 
+-- Counters that were made, and those that were collected.
+local made, gone = 0, 0
+local count_instantiate = ccw.bind "count_instantiate(@new_state) {v: s64}":stage "instantiate":to(function(v)
+  if v < 0 then return nil, ("v: expected 0 or more, got %d"):format(v) end
+  made = made + 1
+  return setmetatable({ next = v }, { __gc = function() gone = gone + 1 end })
+end)
+
+local function next_of(counter)
+  counter.next = counter.next + 1
+  return counter.next - 1
+end
+
 return {
+  LuaCensus = ccw.bind "census() -> (y: s64[2])":to(function(y)
+    collectgarbage()
+    collectgarbage()
+    y[1], y[2] = made, gone
+  end),
+  LuaCount = { instantiate = count_instantiate, execute = ccw.bind "count(@state) -> (y: s64[*]) {v: s64}":to(function(counter, y, _)
+    y:fill(next_of(counter))
+  end) },
+  LuaCountFrom = { instantiate = count_instantiate,
+    execute = ccw.bind "count_from(@state, x: s64[*]) -> (y: s64[*]) {v: s64}":to(function(counter, x, y, _)
+      local now = next_of(counter)
+      for i = 1, x.count do y.flat[i] = x.flat[i] + now end
+    end) },
+  LuaSquareByThreads = ccw.bind "square(x: f32[*], @threads) -> (y: f32[*])":to(function(x, threads, y)
+    local from, to, piece = x.flat, y.flat, 64
+    for first = 1, x.count, piece do
+      threads:run(function()
+        for i = first, math.min(first + piece - 1, x.count) do to[i] = from[i] * from[i] end
+      end)
+    end
+  end),
+  LuaHalveLater = ccw.bind("halve_later(x: f32[*], @threads) -> (y: f32[*]) " ..
+    "{how: s32 = before_return(0)|in_pool(1)|with_error(3)|with_error_at_once(4)|dropped(5)}"):to(function(x, threads, y, how)
+      local promise = ccw.promise()
+      local function finish()
+        for i = 1, x.count do y.flat[i] = x.flat[i] / 2 end
+        promise:complete(how:find "error" and "the promise has failed" or nil)
+      end
+      if how == "before_return" or how == "with_error_at_once" then
+        finish()
+      elseif how ~= "dropped" then
+        threads:run(finish)
+      end
+      return promise
+    end),
   LuaAddMod = ccw.bind "add_mod(b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(b, c, a)
     for i = 1, #a do a[i] = b[(i - 1) % #b + 1] + c[i] end
   end),

@@ -1,5 +1,6 @@
 /* runtime.c: handlers that use what stands behind the frame, step by step as a spec says. */
 #define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,44 @@ CCW_HANDLER(thread_count, RET(s64, 0, y), CTX(threads, t))
 {
   *y.data = ccw_threads_count(t);
   return ccw_ok();
+}
+
+/* Calls of another handler in tasks, for which this one waits. */
+typedef struct relay {
+  XLA_FFI_Handler *handler;
+  const XLA_FFI_CallFrame *frame;
+  pthread_mutex_t lock;
+  pthread_cond_t done;
+  int64_t left;
+  XLA_FFI_Error *error; /* the first */
+} relay;
+
+static void relay_task(void *data)
+{
+  relay *r = data;
+  XLA_FFI_CallFrame frame = *r->frame;
+  frame.attrs.size = 0;
+  XLA_FFI_Error *error = r->handler(&frame);
+  pthread_mutex_lock(&r->lock);
+  if (!r->error) r->error = error;
+  if (--r->left == 0) pthread_cond_signal(&r->done);
+  pthread_mutex_unlock(&r->lock);
+}
+
+/* The handler at that address is called `times` times, in a task each, with the same operands and without attributes. */
+CCW_HANDLER(relay_in_pool, REMAINING_ARGS(args), REMAINING_RETS(rets), ATTR(s64, handler), ATTR(s64, times),
+    CTX(threads, t), CTX(frame, f))
+{
+  relay r = {.handler = (XLA_FFI_Handler *)(uintptr_t)handler, .frame = f, .left = times};
+  pthread_mutex_init(&r.lock, NULL);
+  pthread_cond_init(&r.done, NULL);
+  for (int64_t i = 0; i < times; ++i) ccw_threads_run(t, relay_task, &r);
+  pthread_mutex_lock(&r.lock);
+  while (r.left > 0) pthread_cond_wait(&r.done, &r.lock);
+  pthread_mutex_unlock(&r.lock);
+  pthread_mutex_destroy(&r.lock);
+  pthread_cond_destroy(&r.done);
+  return r.error ? ccw_receive_(f->api, r.error) : ccw_ok();
 }
 
 /* ---- scratch memory -------------------------------------------------------------------------------------------------- */

@@ -190,6 +190,37 @@ static ccw_status run_on(ccw_handler *handler, const char *from, const char *to,
   return status;
 }
 
+static ccw_status succeed(void *context, XLA_FFI_CallFrame *frame)
+{
+  (void)context, (void)frame;
+  return ccw_ok();
+}
+
+/* Contexts are for the function to ask for: a report on a frame that is not sound passes over them. */
+static void contexts_are_the_functions(void)
+{
+  static const char text[] = "(@mine, @state(T), x: f32[n])";
+  ccw_signature *signature;
+  ccw_handler *handler;
+  EXPECT(succeeds(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature)));
+  EXPECT(succeeds(
+      ccw_handler_of_function("f", signature, XLA_FFI_ExecutionStage_EXECUTE, NULL, succeed, NULL, NULL, &handler)));
+  ccw_signature_release(signature);
+  XLA_FFI_ArgType type = XLA_FFI_ArgType_BUFFER;
+  void *none = NULL;
+  XLA_FFI_CallFrame frame = {.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE,
+      .api = XLA_FFI_GetApi(),
+      .stage = XLA_FFI_ExecutionStage_EXECUTE,
+      .args = {.struct_size = XLA_FFI_Args_STRUCT_SIZE, .size = 1, .types = &type, .args = &none}};
+  XLA_FFI_Error_GetDetails_Args details = {.struct_size = XLA_FFI_Error_GetDetails_Args_STRUCT_SIZE,
+      .error = ccw_handler_describe(handler).bundle.execute(&frame)};
+  frame.api->XLA_FFI_Error_GetDetails(&details);
+  EXPECT(!strcmp(details.message, "f: execute: arg 0 'x': expected f32[?], got no buffer"));
+  XLA_FFI_Error_Destroy_Args destroy = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, NULL, details.error};
+  frame.api->XLA_FFI_Error_Destroy(&destroy);
+  ccw_handler_release(handler);
+}
+
 static void a_function_is_a_handler(void)
 {
   static const char text[] = "(x: f32[n]) -> (y: f32[n])";
@@ -198,7 +229,8 @@ static void a_function_is_a_handler(void)
   int runs = 0;
   float first = 0;
   EXPECT(succeeds(ccw_signature_parse(text, strlen(text), NULL, NULL, &signature)));
-  EXPECT(succeeds(ccw_handler_of_function("add_one", signature, add_one, count_end, &runs, &handler)));
+  EXPECT(succeeds(ccw_handler_of_function(
+      "add_one", signature, XLA_FFI_ExecutionStage_EXECUTE, NULL, add_one, count_end, &runs, &handler)));
   ccw_signature_release(signature);
   EXPECT(succeeds(run_on(handler, "f32[2]", "f32[2]", &first)) && first == 1 && runs == 1);
   ccw_status status = run_on(handler, "f32[4]", "f32[4]", &first);
@@ -270,6 +302,7 @@ int main(int argc, char **argv)
   packed_elements_are_copied_like_others_where_they_overlap();
   names_of_no_bytes_may_be_null();
   a_function_is_a_handler();
+  contexts_are_the_functions();
   EXPECT(ccw_memory_in_use().blocks == before);
   threads_may_open_and_run_at_once();
   printf("%d broken\n", broken);

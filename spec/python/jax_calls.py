@@ -65,8 +65,8 @@ zoo = dict(
     limits=dict(lo=-15, hi=15), part=50.0, more=dict(inner=17, other="x"))
 zoo["odd name"] = 18
 run("attribute_zoo", "attribute_zoo", like((F64, (19,)))[0], [], **zoo)
-for name, capsule in lua_handlers.load(root + "/spec/handlers/in_lua.lua", lua).items():
-    jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+for name, handler in lua_handlers.load(root + "/spec/handlers/in_lua.lua", lua).items():
+    jax.ffi.register_ffi_target(name, handler, platform="cpu")
 run("LuaAddMod", "LuaAddMod", like((F32, c.shape))[0], [b, c])
 run("LuaZoo", "LuaZoo", like((F64, (8,)))[0], [], flag=True, a=np.int8(-1), b=F32(0.1), text="abc", w=np.array([1, 2], S32),
     op=S32(1), r=dict(lo=-5))

@@ -39,8 +39,8 @@ def register():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         names = ccw_handlers.register(library, bundles=BUNDLES)
-        for name, capsule in lua_handlers.load(root + "/spec/handlers/in_lua.lua", lua).items():
-            jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+        for name, handler in lua_handlers.load(root + "/spec/handlers/in_lua.lua", lua).items():
+            jax.ffi.register_ffi_target(name, handler, platform="cpu")
     return names, [str(warning.message) for warning in caught]
 
 
@@ -92,20 +92,26 @@ def mapped_after(name):
                                    vmap_method=method)[1]), lambda x: x
 
 
-def mapped_halves(when):
-    return (lambda x, method: call("halve_later", of(F32, *x.shape), x, how=S32(when), vmap_method=method)), lambda x: x / 2
+def mapped_squares(name):
+    return (lambda x, method: call(name, of(F32, *x.shape), x, vmap_method=method)), lambda x: x * x
+
+
+def mapped_halves(when, name="halve_later"):
+    return (lambda x, method: call(name, of(F32, *x.shape), x, how=S32(when), vmap_method=method)), lambda x: x / 2
 
 
 # name: (f(x, vmap_method), what numpy says of x)
 MAPPED = {
     "plus": mapped_plus("plus"), "double_row": mapped_double("double_row"), "split": mapped_split("split"),
     "in_place": mapped_in_place("in_place"), "after": mapped_after("after"),
-    "square_by_threads": ((lambda x, method: call("square_by_threads", of(F32, *x.shape), x, vmap_method=method)),
-                          lambda x: x * x),
+    "square_by_threads": mapped_squares("square_by_threads"),
     "halve_later before_return": mapped_halves(0), "halve_later in_pool": mapped_halves(1),
     "halve_later in_thread": mapped_halves(2),
     "LuaPlus": mapped_plus("LuaPlus"), "LuaDoubleRow": mapped_double("LuaDoubleRow"), "LuaSplit": mapped_split("LuaSplit"),
     "LuaInPlace": mapped_in_place("LuaInPlace"), "LuaAfter": mapped_after("LuaAfter"),
+    "LuaSquareByThreads": mapped_squares("LuaSquareByThreads"),
+    "LuaHalveLater before_return": mapped_halves(0, "LuaHalveLater"),
+    "LuaHalveLater in_pool": mapped_halves(1, "LuaHalveLater"),
 }
 RANK_ONE = ("double_row", "LuaDoubleRow")
 NOT_MAPPED = ("after", "LuaAfter")  # JAX maps no tokens
@@ -221,74 +227,84 @@ def _():
     return str(bumps(lambda x: (bump(False), bump(False), x)[2]))
 
 
-def count(v, side_effect=False):
-    return call("count", of(S64), v=v, side_effect=side_effect)
+def count(v, side_effect=False, name="count"):
+    return call(name, of(S64), v=v, side_effect=side_effect)
 
 
-@row("state, jit: an executable has its own, and counts on")
-def _():
-    f, g = jax.jit(lambda: count(40)), jax.jit(lambda: count(40) + 0)
-    assert [int(f()), int(f()), int(f()), int(g()), int(f())] == [40, 41, 42, 40, 43]
+def count_from(x, v, method=None, name="count_from"):
+    return call(name, of(S64, *x.shape), x, v=v, vmap_method=method)
 
 
-@row("state, eager: calls that are alike share an executable")
-def _():
-    assert [int(count(v)) for v in (70, 70, 80, 70, 80)] == [70, 71, 80, 72, 81]
+def counters_in_c():
+    """Made, and deleted."""
+    return census("counters_made"), census("counters_deleted")
 
 
-@row("state: every call site has its own")
-def _():
-    f = jax.jit(lambda: (count(10, True), count(10, True)))
-    assert [tuple(map(int, f())) for _ in range(2)] == [(10, 10), (11, 11)]
+def counters_in_lua():
+    return tuple(map(int, call("LuaCensus", of(S64, 2), side_effect=True)))
 
 
-def count_from(x, v, method=None):
-    return call("count_from", of(S64, *x.shape), x, v=v, vmap_method=method)
+def state_rows(word, name, name_from, counters):
+    """The rows on state, for handlers of these names."""
+    one, many = functools.partial(count, name=name), functools.partial(count_from, name=name_from)
+
+    @row(f"{word}, jit: an executable has its own, and counts on")
+    def _():
+        f, g = jax.jit(lambda: one(40)), jax.jit(lambda: one(40) + 0)
+        assert [int(f()), int(f()), int(f()), int(g()), int(f())] == [40, 41, 42, 40, 43]
+
+    @row(f"{word}, eager: calls that are alike share an executable")
+    def _():
+        assert [int(one(v)) for v in (70, 70, 80, 70, 80)] == [70, 71, 80, 72, 81]
+
+    @row(f"{word}: every call site has its own")
+    def _():
+        f = jax.jit(lambda: (one(10, True), one(10, True)))
+        assert [tuple(map(int, f())) for _ in range(2)] == [(10, 10), (11, 11)]
+
+    @row(f"{word}, vmap sequential: a call each, one state")
+    def _():
+        f = jax.vmap(lambda x: many(x, 20, "sequential"))
+        x = 100 * np.arange(10)
+        equal(jax.jit(f)(x), x + 20 + np.arange(10))
+
+    @row(f"{word}, vmap broadcast_all: one call")
+    def _():
+        x = 100 * np.arange(10)
+        equal(jax.jit(jax.vmap(lambda x: many(x, 30, "broadcast_all")))(x), x + 30)
+
+    @row(f"{word}, shard_map over 8 devices: one state for all of them")
+    def _():
+        before, _ = counters()
+        mesh = Mesh(np.array(jax.devices()), ("i",))
+        f = jax.jit(jax.shard_map(lambda x: many(x, 50), mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+        for run in range(2):
+            assert sorted(np.asarray(f(np.zeros(8, S64)))) == list(range(50 + 8 * run, 58 + 8 * run))
+        return f"made {counters()[0] - before}"
+
+    @row(f"C57, {word}: as many are deleted as were made")
+    def _():
+        f = jax.jit(lambda: one(1))
+        f()
+        made, deleted = counters()
+        assert made > deleted, f"{made} made, {deleted} deleted while there are executables"
+        del f
+        jax.clear_caches()
+        gc.collect()
+        made, deleted = counters()
+        assert made == deleted > 0, f"{made} made, {deleted} deleted"
+
+    @row(f"C60, {word}: a failing instantiate is reported with its stage, and nothing runs")
+    def _():
+        made, _ = counters()
+        texts = {failure(lambda: one(-1)), failure(jax.jit(lambda: one(-1))), failure(jax.jit(lambda: one(-1)))}
+        assert census("ran_after_failure") == 0 and counters()[0] == made
+        text, = texts
+        return text
 
 
-@row("state, vmap sequential: a call each, one state")
-def _():
-    f = jax.vmap(lambda x: count_from(x, 20, "sequential"))
-    x = 100 * np.arange(10)
-    equal(jax.jit(f)(x), x + 20 + np.arange(10))
-
-
-@row("state, vmap broadcast_all: one call")
-def _():
-    x = 100 * np.arange(10)
-    equal(jax.jit(jax.vmap(lambda x: count_from(x, 30, "broadcast_all")))(x), x + 30)
-
-
-@row("state, shard_map over 8 devices: one state for all of them")
-def _():
-    before = census("counters_made")
-    mesh = Mesh(np.array(jax.devices()), ("i",))
-    f = jax.jit(jax.shard_map(lambda x: count_from(x, 50), mesh=mesh, in_specs=P("i"), out_specs=P("i")))
-    for run in range(2):
-        assert sorted(np.asarray(f(np.zeros(8, S64)))) == list(range(50 + 8 * run, 58 + 8 * run))
-    return f"made {census('counters_made') - before}"
-
-
-@row("C57: as many states are deleted as were made")
-def _():
-    f = jax.jit(lambda: count(1))
-    f()
-    made, deleted = census("counters_made"), census("counters_deleted")
-    assert made > deleted, f"{made} made, {deleted} deleted while there are executables"
-    del f
-    jax.clear_caches()
-    gc.collect()
-    made, deleted = census("counters_made"), census("counters_deleted")
-    assert made == deleted > 0, f"{made} made, {deleted} deleted"
-
-
-@row("C60: a failing instantiate is reported with its stage, and nothing runs")
-def _():
-    made = census("counters_made")
-    texts = {failure(lambda: count(-1)), failure(jax.jit(lambda: count(-1))), failure(jax.jit(lambda: count(-1)))}
-    assert census("ran_after_failure") == 0 and census("counters_made") == made
-    text, = texts
-    return text
+state_rows("state", "count", "count_from", counters_in_c)
+state_rows("state in Lua", "LuaCount", "LuaCountFrom", counters_in_lua)
 
 
 @row("C60: state that was made before the failure is deleted, and another attempt works")
@@ -347,6 +363,25 @@ def _():
             equal(y, (x + F32(i)) * (x + F32(i)))
 
 
+@row("threads in Lua: handlers on all of them at once come to their end")
+def _():
+    x = numbers(1000)
+    f = jax.jit(lambda x: [MAPPED["LuaSquareByThreads"][0](x + i, None) for i in range(16)])
+    for _ in range(2):
+        for i, y in enumerate(f(x)):
+            equal(y, (x + F32(i)) * (x + F32(i)))
+
+
+@row("promises in Lua: many at once come to their end")
+def _():
+    x = numbers(500)
+    ways = [MAPPED["LuaHalveLater " + when][0] for when in ("before_return", "in_pool")]
+    f = jax.jit(lambda x: [ways[i % 2](x + i, None) for i in range(16)])
+    for _ in range(2):
+        for i, y in enumerate(f(x)):
+            equal(y, (x + F32(i)) / 2)
+
+
 @row("futures: many at once come to their end")
 def _():
     x = numbers(100000)
@@ -372,11 +407,13 @@ def _():
     return text
 
 
-for when, number in {"with_error": 3, "with_error_at_once": 4, "failed_after": 5}.items():
-    @row(f"halve_later {when}, eager and jit")
-    def _(number=number):
-        f = lambda x: MAPPED["halve_later in_pool"][0](x, None)  # noqa: E731
-        bad = mapped_halves(number)[0]
+for name, when, number in (
+        ("halve_later", "with_error", 3), ("halve_later", "with_error_at_once", 4), ("halve_later", "failed_after", 5),
+        ("LuaHalveLater", "with_error", 3), ("LuaHalveLater", "with_error_at_once", 4), ("LuaHalveLater", "dropped", 5)):
+    @row(f"{name} {when}, eager and jit")
+    def _(name=name, number=number):
+        f = lambda x: MAPPED[name + " in_pool"][0](x, None)  # noqa: E731
+        bad = mapped_halves(number, name)[0]
         first, second = failure(lambda: bad(numbers(40), None)), failure(jax.jit(lambda x: bad(x, None)), numbers(40))
         assert first == second, second
         equal(f(numbers(40)), numbers(40) / 2)  # and JAX goes on
@@ -554,12 +591,13 @@ def one_of_two(me, port):
     for name, (f, expected) in MAPPED.items():
         results[f"{name}, two processes"] = attempt(lambda: sharded_row(f, expected))
 
-    @functools.partial(results.__setitem__, "state, two processes: each has its own")
-    @attempt
-    def _():
-        f = jax.jit(sharded(lambda x: count_from(x, 50), in_specs=P("i"), out_specs=P("i")))
+    def own_state(name):
+        f = jax.jit(sharded(lambda x: count_from(x, 50, name=name), in_specs=P("i"), out_specs=P("i")))
         x = jax.make_array_from_callback((8,), split, lambda index: np.zeros(8, S64)[index])
         assert sorted(int(part[0]) for part in mine(f(x)).values()) == list(range(50, 54))
+
+    for word, name in {"state": "count_from", "state in Lua": "LuaCountFrom"}.items():
+        results[f"{word}, two processes: each has its own"] = attempt(lambda: own_state(name))
 
     @functools.partial(results.__setitem__, "gathered, two processes: everyone has everything")
     @attempt

@@ -250,10 +250,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *
     void (*release)(void *context, void *memory), void *context, bool *out_copied, ccw_buffer **out_buffer);
 
 /* Makes a buffer of memory that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
- * is copied; messages call the buffer so. Nothing may touch the memory through the buffer, or a view of it, after it was
- * recalled: ask ccw_buffer_loan. RESOURCE_EXHAUSTED. */
+ * is copied; messages call the buffer so. `lender` is whatever the caller wants to find in the loan again. Nothing may touch the
+ * memory through the buffer, or a view of it, after it was recalled: ask ccw_buffer_loan. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(
-    const ccw_shape *shape, void *memory, const char *label, bool read_only, ccw_buffer **out_buffer);
+    const ccw_shape *shape, void *memory, const char *label, bool read_only, void *lender, ccw_buffer **out_buffer);
 
 /* Ends the loan. */
 CCW_API void ccw_buffer_recall(ccw_buffer *buffer);
@@ -262,7 +262,7 @@ typedef struct ccw_loan {
   const char *label; /* "" for memory that is not lent. Borrowed from the buffer */
   bool read_only;    /* nobody may write there */
   bool is_over;      /* it was recalled */
-  bool is_elsewhere; /* it was lent on another thread, which may recall it at any time */
+  void *lender;      /* as it was lent */
 } ccw_loan;
 
 /* What holds of the memory under a buffer. */
@@ -565,12 +565,15 @@ CCW_API void ccw_handler_place(const ccw_handler *handler, XLA_FFI_ExecutionStag
  * this one says. What it returns leaves the handler with the handler's name and the stage in front. */
 typedef ccw_status ccw_function(void *context, XLA_FFI_CallFrame *frame);
 
-/* Makes a handler out of a function and a signature, a true XLA_FFI_Handler that any runtime can call from any thread, as
- * long as the handler lives. It answers the question for metadata, and refuses frames that do not fit with a report of all
- * that is wrong. release(context), NULL for nothing to do, is called at the handler's end. Contexts are for the function to
- * ask for. RESOURCE_EXHAUSTED, and then the context was not released. */
+/* Makes a handler out of a function and a signature, a true XLA_FFI_Handler of one stage that any runtime can call from any
+ * thread, as long as the handler lives. It answers the question for metadata, and refuses frames that do not fit with a report
+ * of all that is wrong; in the stage instantiate operands need no data. release(context), NULL for nothing to do, is called at
+ * the handler's end. Contexts are for the function to ask for, and state for it to make: `state`, borrowed as long as the
+ * handler lives, is its type, NULL where the signature has no @new_state.
+ * RESOURCE_EXHAUSTED, and then the context was not released. */
 CCW_API CCW_MUST_USE ccw_status ccw_handler_of_function(const char *name, ccw_signature *signature,
-    ccw_function *function, void (*release)(void *context), void *context, ccw_handler **out_handler);
+    XLA_FFI_ExecutionStage stage, const XLA_FFI_TypeId *state, ccw_function *function, void (*release)(void *context),
+    void *context, ccw_handler **out_handler);
 
 /* Loads a shared library: the file of that path or, where there is no such file, the library of that name as the
  * dynamic linker finds it. All symbols are bound at once, and kept to the library. Its code stays in the process; a file
@@ -782,6 +785,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_start(ccw_call *call);
 
 /* Whether there is nothing to wait for: the run that was started is complete, or none was. */
 CCW_API bool ccw_call_is_done(const ccw_call *call);
+
+/* Waits that many seconds at the most until there is nothing to wait for, and tells whether that is so. The outcome stays. */
+CCW_API bool ccw_call_await(ccw_call *call, double seconds);
 
 /* Waits for the run that was started, for that many seconds or, below 0, as long as it takes, and gives its outcome.
  * DEADLINE_EXCEEDED: it is not complete yet. FAILED_PRECONDITION: none was started. */

@@ -298,9 +298,10 @@ CCW_COLD void ccw_scratch_free_(ccw_scratch *scratch)
 
 /* ---- threads -------------------------------------------------------------------------------------------------------- */
 
-/* The runtime's thread pool, if it has one. It may be used as long as the call lasts: until the handler's future is
- * complete. XLA runs handlers on these very threads: a handler that waits for its tasks can wait for ever, since none begins
- * while all threads are in handlers that wait. ccw_threads_for knows about that; or make a future, and wait for nothing. */
+/* The runtime's thread pool, if it has one. It may be used until the handler returns, also where that leaves a future: XLA keeps
+ * its context no longer. XLA runs handlers on these very threads: a handler that waits for its tasks can wait for ever, since
+ * none begins while all threads are in handlers that wait. ccw_threads_for knows about that; or make a future, and wait for
+ * nothing. */
 typedef struct ccw_threads {
   const XLA_FFI_Api *api;
   XLA_FFI_InvokeContext *context;
