@@ -26,6 +26,7 @@ describe("CC-2 a signature's text", function()
       "many(@stream, b: bf16[*], mask?: pred[n], ...) -> (o: f32[], ...) {mode: string, w: s32[], " ..
         "op: s32 = add(0)|mul(1), range: {lo: s64, hi: s64}, ...}",
       "f()", "()", "(...)", "(?, x: ?, ?: ?, y?: s4[3])", "f(@Mine, @user_data, T[n,T], U9[*], any[4,*])",
+      "f(@state((anonymous namespace)::Box<int, (f)3>), f32[])",
       "f(@state(Counter), @stream_as(cudaStream_t), @type(const struct x *), @type(stream), @type, @new_state(T), f32[])",
       "f() {a: s32, ...Unknown}", "f(s32|s64[*1|2], token[], x: any[?,*])",
       "f() -> (...) {...}",
@@ -117,7 +118,8 @@ describe("CC-2 a signature's text", function()
       ["f(@)"] = "expected the name of a context, as in @stream, got ')'\n  f(@)\n     ^",
       ["f(@Mine(T))"] = "a context that is not known has no type\n  f(@Mine(T))\n         ^",
       ["f(@state())"] = "expected the type of a context, as in @state(T), got ')'\n  f(@state())\n           ^",
-      ["f(@state(a(b))"] = "expected ')', got '('\n  f(@state(a(b))\n            ^",
+      ["f(@state(a(b))"] = "expected ',' or ')', got the end\n  f(@state(a(b))\n                ^",
+      ["f(@state(a(b)"] = "expected ')', got the end\n  f(@state(a(b)\n               ^",
       ["f() -> (@stream)"] = "a context stands among the operands\n  f() -> (@stream)\n          ^",
       ["f() {a}"] = "expected ':' and the kind of the attribute, got '}'\n  f() {a}\n        ^",
       ["f() {1: s32}"] = "expected the name of an attribute, or '...', got '1'\n  f() {1: s32}\n       ^",

@@ -163,14 +163,24 @@ static bool is_taken(const ccw_parser *p, ccw_word first, ccw_word last, const c
   return false;
 }
 
+/* The end of what stands in parentheses, in which there may be others: C++ has types in an "(anonymous namespace)". */
+static size_t end_of_type(const ccw_reader *in)
+{
+  size_t end = in->at;
+  for (int depth = 0; end < in->length && (unsigned char)in->text[end] >= ' ' && in->text[end] != '\x7F'; ++end) {
+    if (in->text[end] == '(') ++depth;
+    if (in->text[end] == ')' && depth-- == 0) break;
+  }
+  return end;
+}
+
 /* The type of "@state(Counter)", as C has it: whatever stands in the parentheses. "" where there are none. */
 static ccw_status read_type_of_context(ccw_parser *p, const char **out_name)
 {
   *out_name = "";
   if (!ccw_parser_accept(p, "(")) return ccw_ok();
   ccw_reader_peek(&p->in);
-  size_t start = p->in.at, end = start;
-  while (end < p->in.length && (unsigned char)p->in.text[end] >= ' ' && !strchr("()\x7F", p->in.text[end])) ++end;
+  size_t start = p->in.at, end = end_of_type(&p->in);
   p->in.at = end;
   while (end > start && p->in.text[end - 1] == ' ') --end;
   if (end == start) return ccw_parser_unexpected(p, "the type of a context, as in @state(T)");

@@ -69,18 +69,13 @@ static XLA_FFI_Error *handler_register(XLA_FFI_Handler_Register_Args *args)
 
 /* ---- types of state and user data ---------------------------------------------------------------------------------- */
 
-/* Since 0.2 what the size says ends before `type_info`; in 0.1 the struct did. So the pointer may be none, and is not followed
- * before the kernel has read what it points at. A sanitizer must not mind that it is looked at. */
-__attribute__((no_sanitize("address", "thread"))) static const XLA_FFI_TypeInfo *type_info_of(
-    const XLA_FFI_Type_Register_Args *args)
-{
-  return args->type_info;
-}
-
+/* Since 0.2 what the size says ends before `type_info`; in 0.1 the struct did. So there may be no memory there, and what is there may
+ * be no pointer: the kernel reads both. */
 static const XLA_FFI_TypeInfo *read_type_info(const XLA_FFI_Type_Register_Args *args, XLA_FFI_TypeInfo *info)
 {
-  const XLA_FFI_TypeInfo *at = type_info_of(args);
-  if (!at || !ccw_read_memory(at, info, sizeof *info)) return NULL;
+  const XLA_FFI_TypeInfo *at;
+  if (!ccw_read_memory(&args->type_info, &at, sizeof at) || !at || !ccw_read_memory(at, info, sizeof *info))
+    return NULL;
   void *deleter;
   memcpy(&deleter, &info->deleter, sizeof deleter);
   return info->struct_size >= XLA_FFI_TypeInfo_STRUCT_SIZE && deleter && ccw_is_code(deleter) ? info : NULL;
@@ -90,8 +85,7 @@ static XLA_FFI_Error *type_register(XLA_FFI_Type_Register_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_Type_Register);
   XLA_FFI_TypeInfo info;
-  return ccw_error_of_status(
-      ccw_state_type_register(args->name.ptr, args->name.len, args->type_id, read_type_info(args, &info)));
+  return ccw_error_of_status(ccw_library_register_own_type(&args->name, args->type_id, read_type_info(args, &info)));
 }
 
 /* ---- context ------------------------------------------------------------------------------------------------------- */
@@ -153,8 +147,28 @@ static XLA_FFI_Error *context_get(XLA_FFI_InvokeContext_Get_Args *args)
 
 /* ---- state --------------------------------------------------------------------------------------------------------- */
 
-/* Before 0.3 there was state of instantiation only, and the struct had no stage. That of 0.1 is as large as today's, and of
- * another layout: it is the handler's version that tells them apart. */
+/* In 0.1 the struct was as large as today's, and of another layout: it is the handler's version that tells them apart. */
+typedef struct state_set_args_0_1 {
+  size_t struct_size;
+  XLA_FFI_InternalExtension *extension_start;
+  XLA_FFI_InvokeContext *ctx;
+  XLA_FFI_TypeId *type_id;
+  void *state;
+  void (*deleter)(void *state);
+} state_set_args_0_1;
+
+/* State of 0.1 is not taken, as in XLA. The handler has let go of it, and knows how it ends. */
+static XLA_FFI_Error *refuse_state_0_1(const state_set_args_0_1 *args)
+{
+  void *deleter;
+  memcpy(&deleter, &args->deleter, sizeof deleter);
+  if (args->struct_size >= sizeof *args && args->state && deleter && ccw_is_code(deleter)) args->deleter(args->state);
+  return ccw_error_of_status(
+      ccw_unimplemented("the handler was built for FFI API 0.1, whose state is of another layout; "
+                        "build it with headers of 0.2 or later"));
+}
+
+/* Before 0.3 there was state of instantiation only, and the struct had no stage. */
 typedef struct state_args_0_2 {
   size_t struct_size;
   XLA_FFI_InternalExtension *extension_start;
@@ -169,9 +183,7 @@ static XLA_FFI_Error *state_set(XLA_FFI_State_Set_Args *args)
   bool is_old = args->struct_size == sizeof *old;
   if (!is_old) REQUIRE_SIZE(args, XLA_FFI_State_Set);
   REQUIRE_CONTEXT(args, XLA_FFI_State_Set);
-  if (args->ctx->minor == 1)
-    return ccw_error_of_status(ccw_unimplemented("the handler was built for FFI API 0.1, whose state is of another "
-                                                 "layout; build it with headers of 0.2 or later"));
+  if (args->ctx->minor == 1) return refuse_state_0_1((const void *)args);
   XLA_FFI_ExecutionStage stage = is_old ? XLA_FFI_ExecutionStage_INSTANTIATE : args->stage;
   const XLA_FFI_TypeId *type_id = is_old ? old->type_id : args->type_id;
   void *state = is_old ? old->state : args->state;

@@ -148,7 +148,7 @@ static void add_type(const XLA_FFI_TypeId *variable, ccw_text *out_text)
 {
   ccw_text name = {0};
   ccw_library_add_type_name(variable, &name);
-  if (name.length > 0 && !strpbrk(ccw_text_data(&name), "()")) ccw_text_add(out_text, "(%s)", ccw_text_data(&name));
+  if (name.length > 0) ccw_text_add(out_text, "(%s)", ccw_text_data(&name));
   ccw_text_free(&name);
 }
 

@@ -61,6 +61,14 @@ static XLA_FFI_Error *state_get(XLA_FFI_State_Get_Args *args)
       has_stage ? args->type_id : old->type_id);
 }
 
+/* The body ran, so that nothing was bad. */
+static XLA_FFI_Error *state_set(XLA_FFI_State_Set_Args *args)
+{
+  (void)args;
+  if (asking) asking->has_made_state = true;
+  return refuse();
+}
+
 #define REFUSING_SLOT(slot, NAME)               \
   static XLA_FFI_Error *slot(NAME##_Args *args) \
   {                                             \
@@ -69,7 +77,6 @@ static XLA_FFI_Error *state_get(XLA_FFI_State_Get_Args *args)
   }
 REFUSING_SLOT(handler_register, XLA_FFI_Handler_Register)
 REFUSING_SLOT(type_register, XLA_FFI_Type_Register)
-REFUSING_SLOT(state_set, XLA_FFI_State_Set)
 REFUSING_SLOT(device_memory_allocate, XLA_FFI_DeviceMemory_Allocate)
 REFUSING_SLOT(device_memory_free, XLA_FFI_DeviceMemory_Free)
 REFUSING_SLOT(thread_pool_schedule, XLA_FFI_ThreadPool_Schedule)
@@ -167,13 +174,14 @@ void ccw_asker_ask(ccw_asker *a)
       .attrs = a->attrs};
   asking = a;
   a->context_count = 0;
+  a->has_made_state = false;
   ccw_status status = ccw_status_of_error(ccw_foreign_call(a->function, &frame, a->name, "asked what it binds"));
   asking = NULL;
   ccw_text_free(&a->answer);
   ccw_text_add(&a->answer, "%s", ccw_status_text(status));
   a->lacks_memory |= a->answer.failed;
   a->topic = ccw_answer_topic(ccw_text_data(&a->answer));
-  a->is_unclear = status.code && a->topic != CCW_TOPIC_OPERANDS;
+  a->is_unclear = status.code && a->topic != CCW_TOPIC_OPERANDS && !a->has_made_state;
   ccw_status_free(status);
 }
 

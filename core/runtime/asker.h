@@ -49,9 +49,10 @@ typedef struct ccw_asker {
   ccw_text answer;
   ccw_topic topic;
   bool lacks_memory;
-  bool is_unclear; /* the answer is an error, and not one that lists bad operands */
-  int64_t bad;     /* operands, while all of them are bad that can be */
-  bool is_strict;  /* built with headers of jaxlib 0.8.1 or before, which refuse attributes that are not bound */
+  bool has_made_state; /* the function, which is for a stage with state: it wanted to keep it */
+  bool is_unclear;     /* the answer is an error, and not one that lists bad operands */
+  int64_t bad;         /* operands, while all of them are bad that can be */
+  bool is_strict;      /* built with headers of jaxlib 0.8.1 or before, which refuse attributes that are not bound */
   ccw_asked_context contexts[CCW_ASKER_MOST_CONTEXTS];
   int context_count;
 } ccw_asker;

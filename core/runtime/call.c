@@ -39,7 +39,7 @@ struct ccw_call {
   XLA_FFI_Handler *functions[CCW_STAGE_COUNT]; /* NULL: the handler has none for the stage */
   unsigned stages;                             /* of a run */
   bool is_on_host, is_instantiated, strict;
-  bool may_run_again; /* for a check: it has neither state nor effects, as far as one can know */
+  bool may_run_again; /* for a check: it has no effects beyond its buffers and its state, as far as one can know */
   ccw_attributes *attributes, *custom_options;
   ccw_frame *frame;
   ccw_checked *checked;   /* NULL: the handler sees the buffers themselves */
@@ -120,7 +120,6 @@ static void take_options(ccw_call *call, const ccw_call_options *options)
   call->strict = options->strict;
   call->custom_options = options->custom_options ? ccw_attributes_retain(options->custom_options) : NULL;
   call->context.name = call->name;
-  call->context.library = ccw_handler_library(call->handler);
   call->context.run_id = options->run_id;
   call->context.device_ordinal = options->device_ordinal;
   call->context.like_xla = options->like_xla;
@@ -136,12 +135,10 @@ static void take_handler(ccw_call *call, ccw_handler *handler)
 #undef TAKE
 }
 
-/* What state there is cannot run twice as if once; what is written in Lua cannot leave its buffers. */
+/* State does not mind: what a forked child does to it ends with the child. What is written in Lua cannot leave its buffers. */
 static bool may_run_again(const ccw_call *call, const ccw_call_options *options)
 {
-  for (int stage = 0; stage < CCW_STAGE_COUNT; ++stage)
-    if (stage != XLA_FFI_ExecutionStage_EXECUTE && call->functions[stage]) return false;
-  return !options->has_side_effect && !ccw_handler_has_context(call->handler);
+  return !options->has_side_effect && !ccw_handler_is_of_function(call->handler);
 }
 
 static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
@@ -245,7 +242,8 @@ static void complete(void *context, ccw_status outcome)
   release(call);
 }
 
-/* Has the future of the stage that has run complete the call, which is in that phase until then. */
+/* Has the future of the stage that has run complete the call, which is in that phase until then. Where this succeeds from
+ * PENDING the call is another's at once, who may run it again. */
 static ccw_status await_future(ccw_call *call, int phase)
 {
   ccw_count_up(&call->count);
@@ -253,7 +251,10 @@ static ccw_status await_future(ccw_call *call, int phase)
   ccw_status status = ccw_future_await(call->run.future, complete, call);
   if (!status.code) return status;
   ccw_status_free(status);
+  pthread_mutex_lock(&call->lock);
   atomic_store_explicit(&call->phase, RUNNING, memory_order_relaxed);
+  pthread_cond_broadcast(&call->completed); /* another thread may wait for it already */
+  pthread_mutex_unlock(&call->lock);
   ccw_count_down(&call->count);
   return ccw_internal("left a future in its frame that was not made here: %p", (void *)call->run.future);
 }
@@ -338,6 +339,7 @@ static ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
   call->run.ctx = &call->context;
   call->context.stage = stage;
   call->context.minor = ccw_handler_minor(call->handler, stage);
+  call->context.library = ccw_handler_library(call->handler, stage);
   ccw_future_record record;
   ccw_future_record_begin(&record);
   XLA_FFI_Error *error = ccw_foreign_call(call->functions[stage], &call->run, call->name, ccw_stage_name(stage));
@@ -395,6 +397,22 @@ static ccw_status check_results(const ccw_call *call)
   return ccw_ok();
 }
 
+static void set_undefined(const ccw_call *call, bool undefined)
+{
+  for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], undefined);
+}
+
+/* Ends a run that is complete, and for whose outcome nobody has waited. */
+static void drop_run(ccw_call *call)
+{
+  ccw_status outcome = take_outcome(call);
+  if (call->has_executed)
+    set_undefined(call, outcome.code || call->checked); /* the copies are not looked at any more */
+  ccw_status_free(outcome);
+  ccw_context_free_scratch(&call->context);
+  end_execution(call);
+}
+
 /* Brings the call from IDLE, or from an outcome that nobody wants, to RUNNING. */
 static ccw_status enter(ccw_call *call)
 {
@@ -404,7 +422,7 @@ static ccw_status enter(ccw_call *call)
     return ccw_ok();
   if (phase == COMPLETE && atomic_compare_exchange_strong_explicit(
                                &call->phase, &phase, RUNNING, memory_order_acquire, memory_order_acquire)) {
-    ccw_status_free(take_outcome(call));
+    drop_run(call);
     return ccw_ok();
   }
   return ccw_failed_precondition(
@@ -436,7 +454,7 @@ static ccw_status end_execute(ccw_call *call, ccw_status status)
   bool may_run_again = call->may_run_again && !call->run.future; /* who completes it may not be there again */
   if (call->checked) status = ccw_checked_end(call->checked, status, may_run_again ? run_once_more : NULL, call);
   if (!status.code && call->strict) status = check_results(call);
-  for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], status.code != 0);
+  set_undefined(call, status.code != 0);
   return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
 }
 
@@ -454,9 +472,9 @@ static ccw_status check_instantiated(const ccw_call *call)
 /* Runs everything up to the return of the execute function. */
 static ccw_status run_to_execute(ccw_call *call)
 {
-  CCW_TRY(check_instantiated(call));
   call->has_executed = false;
   call->run.future = NULL;
+  CCW_TRY(check_instantiated(call));
   if (runs(call, XLA_FFI_ExecutionStage_PREPARE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_PREPARE));
   if (runs(call, XLA_FFI_ExecutionStage_INITIALIZE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_INITIALIZE));
   if (!runs(call, XLA_FFI_ExecutionStage_EXECUTE)) return ccw_ok();
@@ -468,8 +486,7 @@ static ccw_status run_to_execute(ccw_call *call)
 static ccw_status finish(ccw_call *call, ccw_status status)
 {
   if (call->has_executed) status = end_execute(call, status);
-  if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD))
-    status = run_stage(call, XLA_FFI_ExecutionStage_RECORD);
+  if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD)) status = run_record(call);
   ccw_context_free_scratch(&call->context);
   end_execution(call);
   leave(call);
@@ -488,8 +505,10 @@ ccw_status ccw_call_start(ccw_call *call)
 {
   CCW_TRY(enter(call));
   ccw_status status = run_to_execute(call);
-  if (!status.code && call->run.future) status = await_future(call, PENDING);
-  if (!status.code && call->run.future) return status;
+  if (!status.code && call->run.future) {
+    status = await_future(call, PENDING);
+    if (!status.code) return status;
+  }
   call->outcome = status;
   atomic_store_explicit(&call->phase, COMPLETE, memory_order_release);
   return ccw_ok();
@@ -523,8 +542,11 @@ bool ccw_call_await(ccw_call *call, double seconds)
 
 ccw_status ccw_call_wait(ccw_call *call, double seconds)
 {
-  struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
-  int phase = wait_while(call, PENDING, seconds < 0 ? NULL : &deadline);
+  int phase = atomic_load_explicit(&call->phase, memory_order_acquire);
+  if (phase == PENDING) {
+    struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+    phase = wait_while(call, PENDING, seconds < 0 ? NULL : &deadline);
+  }
   if (phase == PENDING)
     return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", call->name, seconds);
   if (phase != COMPLETE || !atomic_compare_exchange_strong(&call->phase, &phase, RUNNING))
@@ -585,9 +607,9 @@ void ccw_call_recorded(const ccw_call *call, ccw_text *text)
 
 ccw_status ccw_call_replay(ccw_call *call)
 {
-  if (!call->recorder) return ccw_failed_precondition("%s: nothing was recorded", call->name);
   CCW_TRY(enter(call));
-  ccw_status status = ccw_recorder_replay(call->recorder);
+  ccw_status status =
+      call->recorder ? ccw_recorder_replay(call->recorder) : ccw_failed_precondition("nothing was recorded");
   leave(call);
   return status.code ? ccw_status_in(status, call->name) : status;
 }

@@ -34,7 +34,7 @@ typedef bool ccw_checked_again(void *context);
  * what else was found follows its text. Where it did not, the status is success or
  * OUT_OF_RANGE, PERMISSION_DENIED, DATA_LOSS: it touched what is no part of a buffer, it wrote to an operand, it left elements
  * of a result unwritten: the first of all that was found, a line each.
- * `again` is NULL where the handler may not run more often: it has a state, or an effect beyond its results. */
+ * `again` is NULL where the handler may not run more often: it has an effect beyond its results and its state. */
 CCW_MUST_USE ccw_status ccw_checked_end(
     ccw_checked *checked, ccw_status status, ccw_checked_again *again, void *context);
 

@@ -16,6 +16,7 @@ struct ccw_handler {
   ccw_count count;
   size_t size;
   ccw_library *library;
+  ccw_library *libraries[CCW_STAGE_COUNT]; /* of the functions: its own, or those of the handlers that it was made of */
   XLA_FFI_Handler_Bundle bundle;
   XLA_FFI_Handler_Traits traits;
   int major, minor;
@@ -24,6 +25,7 @@ struct ccw_handler {
   void (*release)(void *context); /* what else ends with the handler; NULL: nothing */
   void *context;
   _Atomic(ccw_signature *) signature; /* owned; NULL: not known. Set once, by whichever thread */
+  atomic_bool has_types;              /* all that it binds are registered, as they stay */
   char name[];
 };
 
@@ -58,21 +60,23 @@ static ccw_status check_version(int major, int minor)
   return ccw_ok();
 }
 
-static ccw_status describe(const char *name, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
+/* The official binding answers for a function that makes state of a type which is not registered with a failure. */
+static ccw_status describe(
+    const char *name, const ccw_library *library, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
 {
-  CCW_TRY(ask(name, function, out_metadata));
-  return check_version(out_metadata->api_version.major_version, out_metadata->api_version.minor_version);
+  ccw_status status = ask(name, function, out_metadata);
+  if (!status.code)
+    return check_version(out_metadata->api_version.major_version, out_metadata->api_version.minor_version);
+  if (status.code != XLA_FFI_Error_Code_FAILED_PRECONDITION || !strstr(ccw_status_text(status), "must be registered"))
+    return status;
+  ccw_status_free(status);
+  return ccw_unregistered_type(library, "the type of the state that it makes");
 }
 
-/* The official binding answers for a stage that makes state of a type which is not registered with this code. */
 static ccw_status describe_instantiate(
     const char *name, const ccw_library *library, XLA_FFI_Handler *function, XLA_FFI_Metadata *out_metadata)
 {
-  ccw_status status = describe(name, function, out_metadata);
-  if (status.code == XLA_FFI_Error_Code_FAILED_PRECONDITION) {
-    ccw_status_free(status);
-    status = ccw_unregistered_type(library, "the type of the state that it makes");
-  }
+  ccw_status status = describe(name, library, function, out_metadata);
   return status.code ? ccw_status_in(status, ccw_stage_name(XLA_FFI_ExecutionStage_INSTANTIATE)) : status;
 }
 
@@ -80,7 +84,7 @@ static ccw_status describe_bundle(const char *name, const ccw_library *library, 
     XLA_FFI_Metadata *out_execute, XLA_FFI_Metadata *out_instantiate)
 {
   if (!bundle->execute) return ccw_invalid("a handler needs an execute function");
-  CCW_TRY(describe(name, bundle->execute, out_execute));
+  CCW_TRY(describe(name, library, bundle->execute, out_execute));
   *out_instantiate = *out_execute;
   if (bundle->instantiate) CCW_TRY(describe_instantiate(name, library, bundle->instantiate, out_instantiate));
   return ccw_ok();
@@ -104,7 +108,10 @@ ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundl
       .major = metadata.api_version.major_version,
       .minor = metadata.api_version.minor_version,
       .state_type = bundle->instantiate ? instantiate.state_type_id.type_id : 0};
-  for (int i = 0; i < CCW_STAGE_COUNT; ++i) handler->minors[i] = handler->minor;
+  for (int i = 0; i < CCW_STAGE_COUNT; ++i) {
+    handler->minors[i] = handler->minor;
+    handler->libraries[i] = library;
+  }
   handler->minors[XLA_FFI_ExecutionStage_INSTANTIATE] = instantiate.api_version.minor_version;
   memcpy(handler->name, name, length + 1);
   *out_handler = handler;
@@ -163,10 +170,31 @@ ccw_status ccw_handler_of_stages(
     if (!handlers[i]) continue;
     p->handlers[i] = ccw_handler_retain(handlers[i]);
     (*out_handler)->minors[i] = handlers[i]->minor;
+    (*out_handler)->libraries[i] = handlers[i]->library;
   }
   ccw_handler_end_with(*out_handler, release_parts, p);
   if (execute->signature) ccw_handler_set_signature(*out_handler, execute->signature);
   return ccw_ok();
+}
+
+static void release_whole(void *context) { ccw_handler_release(context); }
+
+ccw_status ccw_handler_of_stage(ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_handler **out_handler)
+{
+  XLA_FFI_Handler_Bundle bundle = {.execute = ccw_bundle_function(&handler->bundle, stage)};
+  if (!bundle.execute)
+    return ccw_not_found("%s: it has no function for the stage %s", handler->name, ccw_stage_name(stage));
+  CCW_TRY(ccw_handler_new(handler->name, &bundle, 0, handler->libraries[stage], out_handler));
+  ccw_handler_end_with(*out_handler, release_whole, ccw_handler_retain(handler));
+  return ccw_ok();
+}
+
+bool ccw_handler_is_of_function(const ccw_handler *handler)
+{
+  if (handler->release == release_whole) return ccw_handler_is_of_function(handler->context);
+  if (handler->release != release_parts) return handler->release != NULL;
+  const parts *p = handler->context;
+  return ccw_handler_is_of_function(p->handlers[XLA_FFI_ExecutionStage_EXECUTE]);
 }
 
 const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
@@ -175,15 +203,57 @@ const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionSta
   return p && p->handlers[stage] ? p->handlers[stage]->name : handler->name;
 }
 
-bool ccw_handler_has_context(const ccw_handler *handler) { return handler->release != NULL; }
-
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
 
-ccw_status ccw_handler_check_types(const ccw_handler *handler, const char *name)
+ccw_status ccw_handler_stage_signature(
+    ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_signature **out_signature)
 {
-  if (!handler->library || !handler->signature) return ccw_ok();
-  ccw_status status = ccw_library_check_types(handler->library, handler->signature);
-  return status.code ? ccw_status_in(status, name) : status;
+  XLA_FFI_Handler *function = ccw_bundle_function(&handler->bundle, stage);
+  if (!function) return ccw_not_found("%s: it has no function for the stage %s", handler->name, ccw_stage_name(stage));
+  return ccw_library_signature_of(handler->libraries[stage], function, handler->name, out_signature);
+}
+
+static bool lacks_type(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
+{
+  XLA_FFI_Handler *function = ccw_bundle_function(&handler->bundle, stage);
+  return function && handler->libraries[stage] &&
+         ccw_library_lacks_type(handler->libraries[stage], function, handler->name);
+}
+
+bool ccw_handler_lacks_type(const ccw_handler *handler)
+{
+  for (int stage = 0; stage < CCW_STAGE_COUNT; ++stage)
+    if (lacks_type(handler, (XLA_FFI_ExecutionStage)stage)) return true;
+  return false;
+}
+
+/* Holds what is known of the function of a stage against the types that are registered. */
+static ccw_status check_types_of(ccw_handler *handler, XLA_FFI_ExecutionStage stage, bool *out_is_unknown)
+{
+  ccw_signature *told = NULL;
+  ccw_status status = ccw_handler_stage_signature(handler, stage, &told);
+  if (!status.code) {
+    if (handler->libraries[stage]) status = ccw_library_check_types(handler->libraries[stage], told);
+    ccw_signature_release(told);
+  } else if (status.code != XLA_FFI_Error_Code_FAILED_PRECONDITION || !lacks_type(handler, stage)) {
+    *out_is_unknown |= status.code == XLA_FFI_Error_Code_UNAVAILABLE;
+    ccw_status_free(status);
+    return ccw_ok();
+  }
+  return status.code && stage != XLA_FFI_ExecutionStage_EXECUTE ? ccw_status_in(status, ccw_stage_name(stage)) : status;
+}
+
+ccw_status ccw_handler_check_types(ccw_handler *handler, const char *name)
+{
+  bool is_unknown = false;
+  if (atomic_load_explicit(&handler->has_types, memory_order_relaxed)) return ccw_ok();
+  for (int stage = 0; stage < CCW_STAGE_COUNT; ++stage) {
+    if (!ccw_bundle_function(&handler->bundle, (XLA_FFI_ExecutionStage)stage)) continue;
+    ccw_status status = check_types_of(handler, (XLA_FFI_ExecutionStage)stage, &is_unknown);
+    if (status.code) return ccw_status_in(status, name);
+  }
+  atomic_store_explicit(&handler->has_types, !is_unknown, memory_order_relaxed);
+  return ccw_ok();
 }
 
 ccw_signature *ccw_handler_signature(const ccw_handler *handler) { return handler->signature; }
@@ -224,11 +294,15 @@ ccw_status ccw_handler_ask(ccw_handler *handler, ccw_signature **out_signature)
   return status;
 }
 
-ccw_library *ccw_handler_library(const ccw_handler *handler) { return handler->library; }
-
-void ccw_handler_place(const ccw_handler *handler, ccw_text *out_place)
+ccw_library *ccw_handler_library(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
 {
-  ccw_library_place_of(handler->library, handler->bundle.execute, handler->name, out_place);
+  return handler->libraries[stage];
+}
+
+void ccw_handler_place(const ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_text *out_place)
+{
+  XLA_FFI_Handler *function = ccw_bundle_function(&handler->bundle, stage);
+  if (function) ccw_library_place_of(handler->libraries[stage], function, handler->name, out_place);
 }
 
 ccw_handler_info ccw_handler_describe(const ccw_handler *handler)

@@ -15,9 +15,11 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "call/frame.h"
 #include "runtime/carried.h"
 #include "runtime/foreign.h"
 #include "runtime/python.h"
+#include "runtime/state_type.h"
 #include "runtime/symbols.h"
 #include "runtime/told.h"
 #include "runtime/type_variable.h"
@@ -165,25 +167,36 @@ static ccw_status open_copy(const char *path, char out_name[64])
   return ccw_unavailable("%s: it has changed since it was loaded, and could not be copied to be loaded anew", path);
 }
 
-/* Lists the variables of types in a library, and registers the types of handler.h, whose variables say what they are for: under
- * their own names or, where another library has one of the same name, with that of the library in front. */
+/* Adds the name under which a type of a library is to be registered: its own or, where another type has that, with the name of
+ * the library in front. */
+static ccw_status name_type(const char *path, const ccw_type_variable *v, ccw_text *out_name)
+{
+  int64_t taken = ccw_state_type_find(v->type, strlen(v->type));
+  if (taken && taken != v->id->type_id) ccw_text_add(out_name, "%s: ", base_name(path));
+  ccw_text_add(out_name, "%s", v->type);
+  taken = ccw_state_type_find(ccw_text_data(out_name), out_name->length);
+  if (taken && taken != v->id->type_id) ccw_text_add(out_name, " at %p", (void *)v->id);
+  return ccw_text_status(out_name);
+}
+
+static ccw_status register_variable(const char *path, ccw_type_variable *v)
+{
+  ccw_text name = {0};
+  ccw_status status = name_type(path, v, &name);
+  if (!status.code) status = ccw_state_type_register(ccw_text_data(&name), name.length, v->id, v->info);
+  ccw_text_free(&name);
+  return status;
+}
+
+/* Lists the variables of types in a library, and registers the types of handler.h, whose variables say what they are for. */
 static ccw_status read_types(void *handle, ccw_type_variable **out_types)
 {
   struct link_map *map;
   *out_types = NULL;
   if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !*map->l_name) return ccw_ok();
-  CCW_TRY(ccw_type_variables_read(map->l_name, map->l_addr, out_types));
-  for (ccw_type_variable *v = *out_types; v; v = v->next) {
-    if (!v->is_ours || v->id->type_id != 0) continue;
-    ccw_text name = {0};
-    if (ccw_state_type_find(v->type, strlen(v->type))) ccw_text_add(&name, "%s: ", base_name(map->l_name));
-    ccw_text_add(&name, "%s", v->type);
-    if (ccw_state_type_find(ccw_text_data(&name), name.length)) ccw_text_add(&name, " at %p", (void *)v->id);
-    ccw_status status = ccw_text_status(&name);
-    if (!status.code) status = ccw_state_type_register(ccw_text_data(&name), name.length, v->id, v->info);
-    ccw_text_free(&name);
-    CCW_TRY(status);
-  }
+  CCW_TRY(ccw_type_variables_read(map->l_name, handle, map->l_addr, out_types));
+  for (ccw_type_variable *v = *out_types; v; v = v->next)
+    if (v->is_ours && v->id->type_id == 0) CCW_TRY(register_variable(map->l_name, v));
   return ccw_ok();
 }
 
@@ -459,12 +472,24 @@ ccw_status ccw_library_signature_of(
   return status;
 }
 
-ccw_status ccw_library_place(ccw_library *library, const char *name, ccw_text *out_place)
+ccw_status ccw_library_place(ccw_library *library, const char *name, XLA_FFI_ExecutionStage stage, ccw_text *out_place)
 {
   XLA_FFI_Handler_Bundle bundle;
   CCW_TRY(find_bundle(library, name, &bundle));
-  ccw_library_place_of(library, bundle.execute, name, out_place);
+  XLA_FFI_Handler *function = ccw_bundle_function(&bundle, stage);
+  if (!function) return ccw_not_found("%s: it has no function for the stage %s", name, ccw_stage_name(stage));
+  ccw_library_place_of(library, function, name, out_place);
   return ccw_text_status(out_place);
+}
+
+/* Whether asking a function found that it binds a type which is not registered. */
+bool ccw_library_lacks_type(ccw_library *library, XLA_FFI_Handler *function, const char *name)
+{
+  ccw_text place = {0};
+  ccw_library_place_of(library, function, name, &place);
+  bool lacks_type = ccw_told_lacks_type(told_of(library), ccw_text_data(&place));
+  ccw_text_free(&place);
+  return lacks_type;
 }
 
 ccw_status ccw_library_find_signature(ccw_library *library, const char *name, ccw_signature **out_signature)
@@ -482,6 +507,11 @@ ccw_status ccw_library_tell(ccw_library *library, const char *place, const char 
   ccw_status status = ccw_told_add(told_of(library), place, told, why);
   ccw_signature_release(told);
   return status;
+}
+
+ccw_status ccw_library_tell_type(ccw_library *library, const char *place, const char *type)
+{
+  return ccw_told_add_type(told_of(library), place, type);
 }
 
 ccw_status ccw_library_origin(const ccw_library *library, ccw_text *out_origin)
@@ -510,10 +540,29 @@ static ccw_type_variable *types_of(const ccw_library *library)
 
 void ccw_library_add_type_candidates(const ccw_library *library, ccw_text *text)
 {
-  const char *comma = "";
-  ccw_text_add(text, "; register it, as in lib:type \"NAME\"");
-  for (const ccw_type_variable *v = types_of(library); v; v = v->next, comma = ", ")
-    if (v->id->type_id == 0) ccw_text_add(text, "%s%s", *comma ? comma : "; not registered in its library: ", v->type);
+  static const char first[] = "; register it, as in lib:type \"NAME\"; not registered in its library: ";
+  const char *before = first;
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next) {
+    if (v->id->type_id != 0) continue;
+    ccw_text_add(text, "%s%s", before, v->type);
+    before = ", ";
+  }
+  if (before == first) ccw_text_add(text, "; register it: " CCW_REGISTER_BY_SYMBOL, "NAME");
+}
+
+ccw_status ccw_library_register_own_type(
+    const XLA_FFI_ByteSpan *name, XLA_FFI_TypeId *type_id, const XLA_FFI_TypeInfo *info)
+{
+  bool is_taken = type_id && type_id->type_id == 0 && ccw_state_type_find(name->ptr, name->len);
+  if (!loading || !is_taken) return ccw_state_type_register(name->ptr, name->len, type_id, info);
+  ccw_text own = {0};
+  ccw_text_add(&own, "%s: ", base_name(ccw_library_path(loading)));
+  ccw_text_add_bytes(&own, name->ptr, name->len);
+  if (ccw_state_type_find(ccw_text_data(&own), own.length)) ccw_text_add(&own, " at %p", (void *)type_id);
+  ccw_status status = ccw_text_status(&own);
+  if (!status.code) status = ccw_state_type_register(ccw_text_data(&own), own.length, type_id, info);
+  ccw_text_free(&own);
+  return status;
 }
 
 /* The name of the type that a parameter is about; NULL where it is about none. */
@@ -530,13 +579,20 @@ static const char *type_of_parameter(const ccw_parameter *parameter)
   return has_type ? ((const ccw_type_info *)parameter->kind.detail)->name : NULL;
 }
 
+/* Types of an anonymous namespace may share a name: one that is not registered is enough. */
+static bool is_unregistered(const ccw_library *library, const char *type)
+{
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
+    if (strcmp(v->type, type) == 0 && v->id->type_id == 0) return true;
+  return false;
+}
+
 ccw_status ccw_library_check_types(const ccw_library *library, const ccw_signature *signature)
 {
   const ccw_binding *binding = ccw_signature_binding(signature);
   for (int64_t i = 0; i < binding->count; ++i) {
     const char *type = type_of_parameter(&binding->parameters[i]);
-    const ccw_type_variable *variable = type ? ccw_type_variable_find(types_of(library), type) : NULL;
-    if (variable && variable->id->type_id == 0)
+    if (type && is_unregistered(library, type))
       return ccw_failed_precondition(
           "it binds the type '%s', which is not registered; register it: lib:type \"%s\"", type, type);
   }
@@ -556,11 +612,12 @@ void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text)
 /* The address that a symbol names: of a variable, or what a function without parameters returns. */
 static ccw_status find_address(const ccw_library *library, const char *symbol, void **out_address)
 {
-  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
-    if (strcmp(v->symbol, symbol) == 0) {
-      *out_address = v->id;
-      return ccw_ok();
-    }
+  for (const ccw_type_variable *v = types_of(library); v; v = v->next) {
+    bool is_info = v->info && ccw_type_variable_has_info(v, symbol);
+    if (!is_info && strcmp(v->symbol, symbol) != 0) continue;
+    *out_address = is_info ? (void *)(uintptr_t)v->info : (void *)v->id;
+    return ccw_ok();
+  }
   void *handle = library->image ? library->image->handle : dlopen(ccw_library_path(library), RTLD_NOW | RTLD_NOLOAD);
   void *address = handle ? dlsym(handle, symbol) : NULL;
   if (!address) return no_such_handler(library, symbol, "exports no");
@@ -587,20 +644,22 @@ static ccw_status no_such_type(const ccw_library *library, const char *name)
 }
 
 ccw_status ccw_library_register_type(
-    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol)
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol, ccw_text *out_name)
 {
   void *id, *info = NULL;
-  if (id_symbol) {
-    CCW_TRY(find_address(library, id_symbol, &id));
-    if (info_symbol) CCW_TRY(find_address(library, info_symbol, &info));
-  } else {
-    const ccw_type_variable *variable = ccw_type_variable_find(types_of(library), name);
+  if (!id_symbol) {
+    ccw_type_variable *variable = ccw_type_variable_find(types_of(library), name);
     if (!variable) return no_such_type(library, name);
-    if (variable->is_ours && variable->id->type_id != 0) return ccw_ok(); /* since it was loaded */
-    id = variable->id;
-    info = (void *)(uintptr_t)variable->info;
+    bool is_done = variable->is_ours && variable->id->type_id != 0; /* since it was loaded */
+    if (!is_done) CCW_TRY(register_variable(ccw_library_path(library), variable));
+    ccw_text_add(out_name, "%s", ccw_state_type_of(variable->id->type_id)->name);
+    return ccw_text_status(out_name);
   }
-  return ccw_state_type_register(name, strlen(name), id, info);
+  CCW_TRY(find_address(library, id_symbol, &id));
+  if (info_symbol) CCW_TRY(find_address(library, info_symbol, &info));
+  CCW_TRY(ccw_state_type_register(name, strlen(name), id, info));
+  ccw_text_add(out_name, "%s", name);
+  return ccw_text_status(out_name);
 }
 
 void ccw_library_types(const ccw_library *library, ccw_type_visitor *visit, void *context)

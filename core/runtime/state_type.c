@@ -20,6 +20,13 @@ const ccw_state_type *ccw_state_type_of(int64_t id)
   return found;
 }
 
+int64_t ccw_state_type_count(void)
+{
+  int64_t count = 0;
+  for (const ccw_state_type *t = atomic_load_explicit(&types, memory_order_acquire); t; t = t->next) ++count;
+  return count;
+}
+
 static const ccw_state_type *find_name(const char *name, size_t length)
 {
   const ccw_state_type *t = atomic_load_explicit(&types, memory_order_acquire);

@@ -114,8 +114,9 @@ static bool visit_variables(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
   for (size_t i = 0; i < symbols && i <= INT32_MAX && gelf_getsym(data, (int)i, &symbol); ++i) {
     const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
     bool is_variable = GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_size > 0 && name && *name;
-    if (is_variable && is_writable(elf, &symbol) && !visit(context, name, symbol.st_value, symbol.st_size))
-      return false;
+    if (!is_variable || !is_writable(elf, &symbol)) continue;
+    bool is_unique = GELF_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE;
+    if (!visit(context, &(ccw_data_symbol){name, symbol.st_value, symbol.st_size, is_unique})) return false;
   }
   return true;
 }

@@ -12,7 +12,15 @@ typedef struct ccw_told {
  * function lies, or "" for all those of which nothing was told. RESOURCE_EXHAUSTED. */
 CCW_MUST_USE ccw_status ccw_told_add(ccw_told *told, const char *place, ccw_signature *signature, const char *why);
 
-/* The signature, with a reference. UNAVAILABLE: nothing was told of anything yet. NOT_FOUND: it is no handler.
+/* Takes note that a function could not be asked, since it binds that type, "" for one whose name is not known, which was not
+ * registered. RESOURCE_EXHAUSTED. */
+CCW_MUST_USE ccw_status ccw_told_add_type(ccw_told *told, const char *place, const char *type);
+
+/* Whether that was told of a function, also long ago. */
+bool ccw_told_lacks_type(const ccw_told *told, const char *place);
+
+/* The signature, with a reference. UNAVAILABLE: nothing was told of anything yet, or a type was not
+ * registered, and some type was since. NOT_FOUND: it is no handler.
  * FAILED_PRECONDITION: why there is none. */
 CCW_MUST_USE ccw_status ccw_told_find(const ccw_told *told, const char *place, ccw_signature **out_signature);
 

@@ -1,5 +1,6 @@
 #include "runtime/type_variable.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 static const char our_id[] = "ccw_type_id_", our_info[] = "ccw_type_info_";
 
 typedef struct listing {
+  void *handle;
   uintptr_t base;
   ccw_type_variable *variables;
   ccw_status status;
@@ -48,13 +50,20 @@ static void insert(listing *to, ccw_type_variable *variable)
   *at = variable;
 }
 
-static bool add_variable(void *context, const char *symbol, uint64_t address, uint64_t size)
+/* Where a variable is: the library's own may be another's. */
+static void *place_of(const listing *in, const ccw_data_symbol *symbol)
+{
+  void *shared = symbol->is_unique ? dlsym(in->handle, symbol->name) : NULL;
+  return shared ? shared : (void *)(in->base + symbol->address);
+}
+
+static bool add_variable(void *context, const ccw_data_symbol *symbol)
 {
   listing *to = context;
   char type[512];
   bool is_ours;
-  if (!type_of(symbol, size, type, sizeof type, &is_ours)) return true;
-  size_t type_size = strlen(type) + 1, symbol_size = strlen(symbol) + 1;
+  if (!type_of(symbol->name, symbol->size, type, sizeof type, &is_ours)) return true;
+  size_t type_size = strlen(type) + 1, symbol_size = strlen(symbol->name) + 1;
   size_t block = sizeof(ccw_type_variable) + type_size + symbol_size;
   ccw_type_variable *variable = ccw_allocate(block);
   if (!variable) {
@@ -64,15 +73,14 @@ static bool add_variable(void *context, const char *symbol, uint64_t address, ui
   char *texts = (char *)(variable + 1);
   *variable = (ccw_type_variable){.size = block,
       .type = memcpy(texts, type, type_size),
-      .symbol = memcpy(texts + type_size, symbol, symbol_size),
-      .id = (XLA_FFI_TypeId *)(to->base + address),
+      .symbol = memcpy(texts + type_size, symbol->name, symbol_size),
+      .id = place_of(to, symbol),
       .is_ours = is_ours};
   insert(to, variable);
   return true;
 }
 
-/* What stands beside the id of a type, by its symbol: ccw_type_info_Counter, Counter::info. */
-static bool is_info_of(const ccw_type_variable *variable, const char *symbol)
+bool ccw_type_variable_has_info(const ccw_type_variable *variable, const char *symbol)
 {
   if (variable->is_ours)
     return strncmp(symbol, our_info, sizeof our_info - 1) == 0 &&
@@ -82,18 +90,18 @@ static bool is_info_of(const ccw_type_variable *variable, const char *symbol)
   return strncmp(symbol, variable->symbol, shared) == 0 && strcmp(symbol + shared, info) == 0;
 }
 
-static bool add_info(void *context, const char *symbol, uint64_t address, uint64_t size)
+static bool add_info(void *context, const ccw_data_symbol *symbol)
 {
   const listing *to = context;
-  if (size < sizeof(XLA_FFI_TypeInfo)) return true;
+  if (symbol->size < sizeof(XLA_FFI_TypeInfo)) return true;
   for (ccw_type_variable *v = to->variables; v; v = v->next)
-    if (is_info_of(v, symbol)) v->info = (const XLA_FFI_TypeInfo *)(to->base + address);
+    if (ccw_type_variable_has_info(v, symbol->name)) v->info = place_of(to, symbol);
   return true;
 }
 
-ccw_status ccw_type_variables_read(const char *path, uintptr_t base, ccw_type_variable **out_variables)
+ccw_status ccw_type_variables_read(const char *path, void *handle, uintptr_t base, ccw_type_variable **out_variables)
 {
-  listing to = {.base = base};
+  listing to = {.handle = handle, .base = base};
   ccw_status_free(ccw_symbols_visit_data(path, add_variable, &to));
   if (to.variables && !to.status.code) ccw_status_free(ccw_symbols_visit_data(path, add_info, &to));
   if (to.status.code)
@@ -112,9 +120,9 @@ void ccw_type_variables_free(ccw_type_variable *variables)
   }
 }
 
-const ccw_type_variable *ccw_type_variable_find(const ccw_type_variable *variables, const char *type)
+ccw_type_variable *ccw_type_variable_find(ccw_type_variable *variables, const char *type)
 {
-  const ccw_type_variable *v = variables;
+  ccw_type_variable *v = variables;
   while (v && strcmp(v->type, type) != 0) v = v->next;
   return v;
 }

@@ -15,13 +15,17 @@ typedef struct ccw_type_variable {
   bool is_ours;                 /* of handler.h, which says what it is for */
 } ccw_type_variable;
 
-/* Reads the file of a library that is loaded at `base` and lists the variables that may be ids of types, sorted by type.
+/* Reads the file of a library that is loaded at `base`, with a handle of the dynamic linker's, and lists the variables that may be ids of types, sorted by type.
  * RESOURCE_EXHAUSTED; nothing is listed of a file that cannot be read. */
-CCW_MUST_USE ccw_status ccw_type_variables_read(const char *path, uintptr_t base, ccw_type_variable **out_variables);
+CCW_MUST_USE ccw_status ccw_type_variables_read(
+    const char *path, void *handle, uintptr_t base, ccw_type_variable **out_variables);
 
 void ccw_type_variables_free(ccw_type_variable *variables);
 
 /* The one of that type; NULL where there is none. */
-const ccw_type_variable *ccw_type_variable_find(const ccw_type_variable *variables, const char *type);
+ccw_type_variable *ccw_type_variable_find(ccw_type_variable *variables, const char *type);
+
+/* Whether that is the symbol of what stands beside the id: ccw_type_info_Counter, Counter::info. */
+bool ccw_type_variable_has_info(const ccw_type_variable *variable, const char *symbol);
 
 #endif

@@ -25,22 +25,39 @@ local function is_no_handler(err)
 end
 
 --- What is to be asked, always in the same order: the functions of those names or, with none given, all that carry no
---- signature, and what was registered.
+--- signature, and what was registered, of all stages.
 local function list_items(library, names)
   local items = {}
+  local function add_stages(name, place_of, get)
+    for _, stage in ipairs { "instantiate", "prepare", "initialize", "record" } do
+      local place = place_of(stage)
+      if place then
+        items[#items + 1] = { name = name, place = place, stage = stage,
+          get = function() return core.handler_of_stage(get(), stage) end }
+      end
+    end
+  end
   for _, name in ipairs(names or library:names()) do
     local place = errors.try(core.library_place, library, name)
+    local function get() return library:handler(name) end
     if names or place and not core.library_signature(library, name) then
-      items[#items + 1] = { name = name, place = place or "", get = function() return library:handler(name) end }
+      items[#items + 1] = { name = name, place = place or "", get = get }
+    end
+    if not names then
+      add_stages(name, function(stage) return (errors.try(core.library_place, library, name, stage)) end, get)
     end
   end
   for i = 0, names and -1 or math.huge do
     local name, platform, handler = core.registered(i)
     if not name then break end
+    local function get() return handler end
     if not core.handler_signature(handler) then
-      items[#items + 1] = { name = name, platform = platform, place = core.handler_place(handler),
-        get = function() return handler end }
+      items[#items + 1] = { name = name, platform = platform, place = core.handler_place(handler), get = get }
     end
+    add_stages(name, function(stage)
+      local place = core.handler_place(handler, stage)
+      return place ~= "" and not core.handler_stage_signature(handler, stage) and place
+    end, get)
   end
   return items
 end
@@ -70,11 +87,16 @@ function M.answer(question)
   is_child = true
   local ok, library = pcall(require "ccw.load".load, question.library, { path = question.folders })
   if not ok then return say("failed", one_line(library)) end
+  for _, type in ipairs(question.types) do
+    local from = library
+    if type.library then ok, from = pcall(require "ccw.load".load, type.library, { path = type.folders }) end
+    if ok then pcall(core.library_register_type, from, type.name, type.id, type.info) end
+  end
   core.library_invent_types(library) -- the official binding asserts that its types are registered
   say "loaded"
   for i, item in ipairs(list_items(library, question.names)) do
     if i > question.behind then
-      say("asking", i, item.place, item.platform or "", item.name)
+      say("asking", i, item.place, item.platform or "", item.stage or "", item.name)
       core.limit(question.seconds)
       answer_for(item, question.names ~= nil)
       core.limit(0)
@@ -117,9 +139,10 @@ local function read(output, entries)
       local word, rest = line:sub(#MARK + 1):match "^(%l+)\t?(.*)$"
       local entry = entries[#entries]
       if word == "asking" then
-        local number, place, platform, name = rest:match "^(%d+)\t([^\t]*)\t([^\t]*)\t(.*)$"
+        local number, place, platform, stage, name = rest:match "^(%d+)\t([^\t]*)\t([^\t]*)\t([^\t]*)\t(.*)$"
         last, state = tonumber(number), "asking"
-        entries[#entries + 1] = { name = name, place = place, platform = platform ~= "" and platform or nil }
+        entries[#entries + 1] = { name = name, place = place, platform = platform ~= "" and platform or nil,
+          stage = stage ~= "" and stage or nil }
       elseif word == "about" then
         entry.about = rest
       elseif word == "signature" or word == "why" or word == "none" then
@@ -133,6 +156,15 @@ local function read(output, entries)
   return last, state
 end
 
+--- The type whose want ended a child: the official binding asserts that it is registered, in a function of whose name it is a part.
+--- "" where it cannot be told; nil where the child ended otherwise.
+local function lacking_type(output)
+  local behind = output:match(".*\n" .. MARK .. "asking(.*)$") or ""
+  if not behind:find("type must be registered with XLA FFI", 1, true) then return nil end
+  local type = behind:match "%[with T = ([^;%]]+)" or behind:match "%[T = (.-)%]" or ""
+  return (type:gsub(", stage = .*", ""):gsub("{anonymous}", "(anonymous namespace)"))
+end
+
 local function say_end(how)
   return "asking ended it: " .. ((how == "timeout" or how == "signal 14") and "it did not answer in time" or how)
 end
@@ -140,33 +172,78 @@ end
 --- ask{library = path, folders = list, names = list, seconds = number, to_load = number} -> entries, failure. Asks all that
 -- carry no signature in a library, or those that are named; the seconds are for each handler, and to load. Each entry has name,
 -- place, and platform if it is registered; signature, or why there is none, or none where it is no handler; and about, where it
--- is one. The failure says why entries are missing. Where a handler ends the child another goes on behind it.
+-- is one; stage, for a function of another stage than execute; and lacks_type, the name of a type that was not registered. The failure
+-- says why entries are missing. Where a handler ends the child another goes on behind it. `types` is a list of types to register:
+-- name, id, info, and library and folders for those of another library.
 function M.ask(question)
   local entries, start, behind = {}, core.clock(), 0
   repeat
     local output, how = run_child({ library = question.library, folders = question.folders, names = question.names,
-      seconds = question.seconds or TO_ANSWER, behind = behind }, question.to_load or TO_LOAD)
+      types = question.types or {}, seconds = question.seconds or TO_ANSWER, behind = behind }, question.to_load or TO_LOAD)
     local last, state, failure = read(output, entries)
     if state == "end" then return entries end
     if state == "failed" then return entries, failure end
     if state ~= "asking" then return entries, say_end(how) end
-    entries[#entries].why = say_end(how)
+    local entry = entries[#entries]
+    entry.lacks_type, entry.why = lacking_type(output), say_end(how)
+    if entry.lacks_type then
+      entry.why = ("it binds the type '%s', which is not registered"):format(entry.lacks_type):gsub(" the type ''", " a type")
+    end
     behind = last
   until core.clock() - start > IN_ALL
   return entries, "it was not asked: others took too long"
 end
 
+--- How a child loads a library: its name, and the folders in which it is sought; nil, why.
+local function origin_of(library)
+  local origin, why = core.library_origin(library)
+  if not origin then return nil, why end
+  local words = {}
+  for word in origin:gmatch "([^%z]*)%z" do words[#words + 1] = word end
+  return words[1], table.move(words, 2, #words, 1, {})
+end
+
+--- Types that were registered: a child has to do the same. Each has library, folders, name, id, info.
+local registered = {}
+
+--- Remembers that a type of a library was registered.
+function M.note_type(library, name, id, info)
+  local origin, folders = origin_of(library)
+  registered[#registered + 1] = origin and { library = origin, folders = folders, name = name, id = id, info = info }
+end
+
+--- Asks with the types of the library itself and, where that is not enough, with those of other libraries, too: it may link to them.
+local function ask_with_types(library, folders)
+  local own, all = {}, {}
+  for i, type in ipairs(registered) do
+    local is_own = type.library == library
+    all[i] = is_own and { name = type.name, id = type.id, info = type.info } or type
+    if is_own then own[#own + 1] = all[i] end
+  end
+  local entries, failure = M.ask { library = library, folders = folders, types = own }
+  if #own == #all then return entries, failure end
+  for _, entry in ipairs(entries) do
+    if entry.lacks_type then return M.ask { library = library, folders = folders, types = all } end
+  end
+  return entries, failure
+end
+
 local function ask_library(library)
-  local origin, failure = core.library_origin(library)
+  local origin, folders = origin_of(library)
+  local entries, failure = {}, not origin and folders or nil
   if origin then
-    local words, entries = {}, {}
-    for word in origin:gmatch "([^%z]*)%z" do words[#words + 1] = word end
     local asked, err = errors.try(function()
-      entries, failure = M.ask { library = words[1], folders = table.move(words, 2, #words, 1, {}) }
+      entries, failure = ask_with_types(origin, folders)
       return true
     end)
     if not asked then failure = err.message end
-    for _, entry in ipairs(entries) do core.library_tell(library, entry.place, entry.signature, entry.why) end
+    for _, entry in ipairs(entries) do
+      if entry.lacks_type then
+        core.library_tell_type(library, entry.place, entry.lacks_type)
+      else
+        core.library_tell(library, entry.place, entry.signature, entry.why)
+      end
+    end
   end
   core.library_tell(library, "", nil, failure or "it was not asked")
 end
@@ -181,6 +258,13 @@ end
 
 --- signature(handler) -> signature, or nil, why.
 function M.signature(handler) return look(nil, core.handler_signature, handler) end
+
+--- learn(handler) -> known. Finds out what the functions of all its stages bind; false where one lacks a type: to be asked again
+--- when that is registered.
+function M.learn(handler)
+  for _, stage in ipairs(handler.stages) do look(nil, core.handler_stage_signature, handler, stage) end
+  return not core.handler_lacks_type(handler)
+end
 
 --- signature_in(library, name) -> signature, or nil, why, code: NOT_FOUND for what is no handler.
 function M.signature_in(library, name) return look(library, core.library_signature, library, name) end

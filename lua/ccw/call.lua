@@ -1,6 +1,7 @@
 --- Calls: operands, results and options as people write them, flat as core takes them.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local ask = require "ccw.ask"
 local attributes = require "ccw.attributes"
 local array = require "ccw.array"
 
@@ -204,8 +205,9 @@ local signatures = setmetatable({}, { __mode = "k" })
 local function signature_of(handler)
   local signature = signatures[handler]
   if signature == nil then
+    local is_known = errors.try(ask.learn, handler)
     signature = errors.try(function() return handler.signature end) or false
-    signatures[handler] = signature
+    if is_known ~= false then signatures[handler] = signature end
   end
   return signature or nil
 end
@@ -309,11 +311,14 @@ end
 -- does it at the end of the block.
 local function close(call)
   local future = current[call]
-  if future and not future.settled and not core.call_done(call) then
-    future.closes = true
-  else
-    core.call_close(call)
+  if future and not future.settled then
+    if not core.call_done(call) then
+      future.closes = true
+      return
+    end
+    settle(future, 0) -- its outcome is the future's
   end
+  core.call_close(call)
 end
 
 core.call_metatable.__index.start, core.call_metatable.__index.close, core.call_metatable.__close = start, close, close
@@ -339,8 +344,8 @@ end
 -- aliases             {[0] = 1}: result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the
 --                     operand's own buffer is overwritten
 -- checked             run the handler on copies that tell what it does wrong: reading or writing past an end, writing to an operand,
---                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless it has stages, or
---                     has_side_effect is true. The default at the prompt, and nowhere else
+--                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless has_side_effect is
+--                     true. The default at the prompt, and nowhere else
 -- strict              check that a pred result holds 0 and 1 only
 -- signature           false: hand the call over as it is, for the handler itself to check
 -- run_id              and device_ordinal, for handlers that ask; 0 both

@@ -27,14 +27,14 @@ local function merge(carried, asked, failure)
     if entry.platform then
       entry.behind = "  registered by itself on " .. entry.platform
       all[#all + 1] = entry
-    else
+    elseif not entry.stage then
       by_name[entry.name] = entry
     end
   end
   for _, entry in ipairs(carried or asked) do
     local told = (entry.signature or entry.why) and entry or by_name[entry.name]
     if not told and failure then told = { name = entry.name, why = failure } end
-    if told and not told.none and not told.platform then all[#all + 1] = told end
+    if told and not told.none and not told.platform and not told.stage then all[#all + 1] = told end
   end
   table.sort(all, function(a, b) return a.name < b.name end)
   return all

@@ -34,17 +34,21 @@ function methods:handler(name, signature)
   return handler
 end
 
---- library:type(name [, id [, info]]).
--- Registers a type of state or user data of the library, so that handlers may make it and find it. `id` and `info` are the symbols of
+--- library:type(name [, id [, info]]) -> name.
+-- Registers a type of state or user data of the library, so that handlers may make it and find it, and gives the name under which it
+-- is registered. `id` and `info` are the symbols of
 -- the variables with the type's id and with its deleter, or of functions that give their addresses, as XLA's guide declares
 -- them; left out, they are what C++ calls NAME::id and NAME::info. Types of ccw/handler.h and of Python modules are registered when they
--- are loaded. NOT_FOUND, with the types that there are.
+-- are loaded. Where another library has a type of that name the file's name goes in front, "libmine.so: NAME". NOT_FOUND, with the
+-- types that there are.
 function methods:type(name, id, info)
   local fail = errors.misuse_of "type"
   errors.check(fail, 1, name, "string")
   errors.check(fail, 2, id, "string", true)
   errors.check(fail, 3, info, "string", true)
-  core.library_register_type(self, name, id, info)
+  local registered = core.library_register_type(self, name, id, info)
+  ask.note_type(self, name, id, info)
+  return registered
 end
 
 --- library:names() -> list.

@@ -113,6 +113,9 @@ XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
 ccw_buffer *check_buffer(lua_State *L, int index);
 ccw_handler *check_handler(lua_State *L, int index);
 
+/* A stage by its name, execute where there is none. */
+XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
+
 /* Seconds of a clock that only goes forward. */
 double now(void);
 

@@ -33,6 +33,33 @@ static int handler_signature(lua_State *L)
   return push_unless(L, status);
 }
 
+/* handler_stage_signature(handler, stage) -> signature, or nil, why, code. What the binary tells of the function of a stage, as far as it is
+ * known without calling it. */
+static int handler_stage_signature(lua_State *L)
+{
+  ccw_handler *handler = check_handler(L, 1);
+  XLA_FFI_ExecutionStage stage = check_stage(L, 2);
+  void **box = new_box(L, CCW_SIGNATURE);
+  return push_unless(L, ccw_handler_stage_signature(handler, stage, (ccw_signature **)box));
+}
+
+/* handler_lacks_type(handler) -> boolean. Whether asking it has shown that it binds a type which was not registered. */
+static int handler_lacks_type(lua_State *L)
+{
+  lua_pushboolean(L, ccw_handler_lacks_type(check_handler(L, 1)));
+  return 1;
+}
+
+/* handler_of_stage(handler, stage) -> handler. One of that function alone. */
+static int handler_of_stage(lua_State *L)
+{
+  ccw_handler *handler = check_handler(L, 1);
+  XLA_FFI_ExecutionStage stage = check_stage(L, 2);
+  void **box = new_box(L, CCW_HANDLER);
+  CHECK_STATUS(L, ccw_handler_of_stage(handler, stage, (ccw_handler **)box));
+  return 1;
+}
+
 /* handler_ask(handler) -> signature. Asks in this process, which may not survive it. */
 static int handler_ask(lua_State *L)
 {
@@ -51,21 +78,21 @@ static int handler_set_signature(lua_State *L)
   return 0;
 }
 
-/* handler_library(handler) -> library, nil for none. */
+/* handler_library(handler, stage) -> library, nil for none. */
 static int handler_library(lua_State *L)
 {
-  ccw_library *library = ccw_handler_library(check_handler(L, 1));
+  ccw_library *library = ccw_handler_library(check_handler(L, 1), check_stage(L, 2));
   if (!library) return 0;
   *new_box(L, CCW_LIBRARY) = library;
   ccw_library_retain(library);
   return 1;
 }
 
-/* handler_place(handler) -> string. Where its code lies, the same in every process. */
+/* handler_place(handler, stage) -> string. Where its code lies, the same in every process. */
 static int handler_place(lua_State *L)
 {
   ccw_text place = {0};
-  ccw_handler_place(check_handler(L, 1), &place);
+  ccw_handler_place(check_handler(L, 1), check_stage(L, 2), &place);
   return push_text(L, &place);
 }
 
@@ -173,7 +200,8 @@ void open_handlers(lua_State *L)
   static const luaL_Reg functions[] = {{"bundle", handler_bundle}, {"register", registry_add}, {"find", registry_find},
       {"platform", platform_name}, {"registered", registry_at}, {"handler_signature", handler_signature},
       {"handler_ask", handler_ask}, {"set_signature", handler_set_signature}, {"handler_library", handler_library},
-      {"handler_place", handler_place}, {NULL, NULL}};
+      {"handler_place", handler_place}, {"handler_stage_signature", handler_stage_signature},
+      {"handler_lacks_type", handler_lacks_type}, {"handler_of_stage", handler_of_stage}, {NULL, NULL}};
   new_kind(L, CCW_HANDLER, metamethods, NULL);
   lua_setfield(L, -2, "handler_metatable");
   luaL_setfuncs(L, functions, 0);

@@ -74,12 +74,12 @@ static int library_file_names(lua_State *L)
   return push_names(L, status, &names);
 }
 
-/* library_place(library, name) -> string. Where that function lies, the same in every process. */
+/* library_place(library, name, stage) -> string. Where that function lies, the same in every process. */
 static int library_place(lua_State *L)
 {
   const char *name = check_text(L, 2);
   ccw_text place = {0};
-  ccw_status status = ccw_library_place(check_box(L, 1, CCW_LIBRARY), name, &place);
+  ccw_status status = ccw_library_place(check_box(L, 1, CCW_LIBRARY), name, check_stage(L, 3), &place);
   if (!status.code) return push_text(L, &place);
   ccw_text_free(&place);
   return raise_status(L, status, NULL, NULL);
@@ -101,6 +101,14 @@ static int library_tell(lua_State *L)
   const char *signature = lua_isnoneornil(L, 3) ? NULL : check_text(L, 3);
   const char *why = lua_isnoneornil(L, 4) ? NULL : check_text(L, 4);
   CHECK_STATUS(L, ccw_library_tell(check_box(L, 1, CCW_LIBRARY), place, signature, why));
+  return 0;
+}
+
+/* library_tell_type(library, place, type). That a type is lacking, see ccw_library_tell_type. */
+static int library_tell_type(lua_State *L)
+{
+  const char *place = check_text(L, 2), *type = check_text(L, 3);
+  CHECK_STATUS(L, ccw_library_tell_type(check_box(L, 1, CCW_LIBRARY), place, type));
   return 0;
 }
 
@@ -146,14 +154,17 @@ static int library_about(lua_State *L)
   return 3;
 }
 
-/* register_type(library, name, id, info). See ccw_library_register_type. */
+/* library_register_type(library, name, id, info) -> the name under which it is registered. See ccw_library_register_type. */
 static int library_register_type(lua_State *L)
 {
   const char *name = check_text(L, 2);
   const char *id = lua_isnoneornil(L, 3) ? NULL : check_text(L, 3);
   const char *info = lua_isnoneornil(L, 4) ? NULL : check_text(L, 4);
-  CHECK_STATUS(L, ccw_library_register_type(check_box(L, 1, CCW_LIBRARY), name, id, info));
-  return 0;
+  ccw_text registered = {0};
+  ccw_status status = ccw_library_register_type(check_box(L, 1, CCW_LIBRARY), name, id, info, &registered);
+  if (!status.code) return push_text(L, &registered);
+  ccw_text_free(&registered);
+  return raise_status(L, status, NULL, NULL);
 }
 
 static bool add_type(void *context, const char *type, bool is_registered)
@@ -215,9 +226,10 @@ void open_libraries(lua_State *L)
   static const luaL_Reg functions[] = {{"open", library_open}, {"open_python", library_open_python},
       {"library_handler", library_handler}, {"library_names", library_names}, {"file_names", library_file_names},
       {"library_about", library_about}, {"library_place", library_place}, {"library_signature", library_signature},
-      {"library_tell", library_tell}, {"library_origin", library_origin}, {"file_signatures", library_file_signatures},
-      {"library_register_type", library_register_type}, {"library_invent_types", library_invent_types},
-      {"library_types", library_types}, {"state_type", state_type}, {"state_type_at", state_type_at}, {NULL, NULL}};
+      {"library_tell", library_tell}, {"library_tell_type", library_tell_type}, {"library_origin", library_origin},
+      {"file_signatures", library_file_signatures}, {"library_register_type", library_register_type},
+      {"library_invent_types", library_invent_types}, {"library_types", library_types}, {"state_type", state_type},
+      {"state_type_at", state_type_at}, {NULL, NULL}};
   new_kind(L, CCW_LIBRARY, metamethods, NULL);
   lua_setfield(L, -2, "library_metatable");
   luaL_setfuncs(L, functions, 0);

@@ -542,12 +542,24 @@ CCW_API CCW_MUST_USE ccw_status ccw_handler_find_signature(ccw_handler *handler,
  * FAILED_PRECONDITION: it is not of that binding. */
 CCW_API CCW_MUST_USE ccw_status ccw_handler_ask(ccw_handler *handler, ccw_signature **out_signature);
 
-/* The library that a handler came out of, NULL for none. Borrowed. */
-CCW_API ccw_library *ccw_handler_library(const ccw_handler *handler);
+/* The signature of the function of one stage, with a reference: what its binary tells of it, whatever was declared. Errors of
+ * ccw_handler_find_signature; NOT_FOUND: also for a stage without a function. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_stage_signature(
+    ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_signature **out_signature);
 
-/* Adds where the code of a handler lies, "+0x1a40" in its own library, "other.so+0x1a40" in another: the same in every
+/* Whether asking a function of the handler has shown that it binds a type which was not registered: ccw_library_tell_type. */
+CCW_API bool ccw_handler_lacks_type(const ccw_handler *handler);
+
+/* Makes a handler of the function of one stage. NOT_FOUND: there is none. Errors of ccw_handler_new. */
+CCW_API CCW_MUST_USE ccw_status ccw_handler_of_stage(
+    ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_handler **out_handler);
+
+/* The library that the function of a stage came out of, NULL for none. Borrowed. */
+CCW_API ccw_library *ccw_handler_library(const ccw_handler *handler, XLA_FFI_ExecutionStage stage);
+
+/* Adds where the code of a stage lies, "+0x1a40" in its own library, "other.so+0x1a40" in another: the same in every
  * process that loads them. Its name where it lies in none. */
-CCW_API void ccw_handler_place(const ccw_handler *handler, ccw_text *out_place);
+CCW_API void ccw_handler_place(const ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_text *out_place);
 
 /* A function to be a handler: it gets frames that fit the signature, with every number, dtype, rank, dim and attribute that
  * this one says. What it returns leaves the handler with the handler's name and the stage in front. */
@@ -590,8 +602,10 @@ CCW_API const char *ccw_library_path(const ccw_library *library);
  * NOT_FOUND, with names that are near. INVALID_ARGUMENT: not a function; errors of ccw_handler_new. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_handler(ccw_library *library, const char *name, ccw_handler **out_handler);
 
-/* Adds the place of the function of that name, as by ccw_handler_place, without calling it. Errors of ccw_library_handler. */
-CCW_API CCW_MUST_USE ccw_status ccw_library_place(ccw_library *library, const char *name, ccw_text *out_place);
+/* Adds the place of the function of a stage of that name, as by ccw_handler_place, without calling it. Errors of
+ * ccw_library_handler; NOT_FOUND: also for a stage without a function. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_place(
+    ccw_library *library, const char *name, XLA_FFI_ExecutionStage stage, ccw_text *out_place);
 
 /* The signature of the function of that name, with a reference, as by ccw_handler_find_signature and without calling it.
  * Errors of both. */
@@ -603,6 +617,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_library_find_signature(
  * from then on nothing is left to ask. Errors of ccw_signature_parse. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_tell(
     ccw_library *library, const char *place, const char *signature, const char *why);
+
+/* Remembers that the function at a place did not survive the question, since it binds a type which is not registered; "" where
+ * its name is not known. Calls of it are refused until there are more types than there were: then it can be asked again. */
+CCW_API CCW_MUST_USE ccw_status ccw_library_tell_type(ccw_library *library, const char *place, const char *type);
 
 /* How another process loads the same library: adds the path or "python:" and the module, then the folders in which a module
  * is sought first, a NUL behind each. FAILED_PRECONDITION: it cannot, since the file has changed. */
@@ -673,10 +691,11 @@ CCW_API bool ccw_state_type_at(size_t i, ccw_text *out_name, int64_t *out_id, bo
 
 /* Registers a type with the variables, or the functions without parameters that give their addresses, of those names in a
  * library. `id_symbol` and `info_symbol` may be NULL: then ccw_type_id_NAME and ccw_type_info_NAME are sought, and what C++
- * calls NAME::id and NAME::info; without an info it is a type of user data.
+ * calls NAME::id and NAME::info; without an info it is a type of user data. Where they are sought and another type has the
+ * name, the file's name goes in front, "libmine.so: NAME". Adds the name under which it is registered to `out_name`.
  * NOT_FOUND, with what could be meant. Errors of ccw_state_type_register. */
 CCW_API CCW_MUST_USE ccw_status ccw_library_register_type(
-    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol);
+    ccw_library *library, const char *name, const char *id_symbol, const char *info_symbol, ccw_text *out_name);
 
 /* A callback for a type of a library; returns false to stop. */
 typedef bool ccw_type_visitor(void *context, const char *type, bool is_registered);
@@ -754,7 +773,8 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
  * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
  * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
  * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
- * happens after each run that succeeded unless the call has a side effect, or the handler stages, or it is written in Lua. What a failing handler did wrong follows its own text.
+ * happens after each run that succeeded unless the call has a side effect, or the handler is written in Lua. State that it has is
+ * there as the child's own. What a failing handler did wrong follows its own text.
  * OUT_OF_RANGE: it read or wrote past an end, or in front of a beginning. PERMISSION_DENIED: it wrote to an operand.
  * DATA_LOSS: it left elements of a result unwritten. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
