@@ -245,7 +245,8 @@ static void complete(void *context, ccw_status outcome)
   release(call);
 }
 
-/* Has the future of the stage that has run complete the call, which is in that phase until then. */
+/* Has the future of the stage that has run complete the call, which is in that phase until then. Where this succeeds from
+ * PENDING the call is another's at once, who may run it again. */
 static ccw_status await_future(ccw_call *call, int phase)
 {
   ccw_count_up(&call->count);
@@ -253,7 +254,10 @@ static ccw_status await_future(ccw_call *call, int phase)
   ccw_status status = ccw_future_await(call->run.future, complete, call);
   if (!status.code) return status;
   ccw_status_free(status);
+  pthread_mutex_lock(&call->lock);
   atomic_store_explicit(&call->phase, RUNNING, memory_order_relaxed);
+  pthread_cond_broadcast(&call->completed); /* another thread may wait for it already */
+  pthread_mutex_unlock(&call->lock);
   ccw_count_down(&call->count);
   return ccw_internal("left a future in its frame that was not made here: %p", (void *)call->run.future);
 }
@@ -395,6 +399,22 @@ static ccw_status check_results(const ccw_call *call)
   return ccw_ok();
 }
 
+static void set_undefined(const ccw_call *call, bool undefined)
+{
+  for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], undefined);
+}
+
+/* Ends a run that is complete, and for whose outcome nobody has waited. */
+static void drop_run(ccw_call *call)
+{
+  ccw_status outcome = take_outcome(call);
+  if (call->has_executed)
+    set_undefined(call, outcome.code || call->checked); /* the copies are not looked at any more */
+  ccw_status_free(outcome);
+  ccw_context_free_scratch(&call->context);
+  end_execution(call);
+}
+
 /* Brings the call from IDLE, or from an outcome that nobody wants, to RUNNING. */
 static ccw_status enter(ccw_call *call)
 {
@@ -404,7 +424,7 @@ static ccw_status enter(ccw_call *call)
     return ccw_ok();
   if (phase == COMPLETE && atomic_compare_exchange_strong_explicit(
                                &call->phase, &phase, RUNNING, memory_order_acquire, memory_order_acquire)) {
-    ccw_status_free(take_outcome(call));
+    drop_run(call);
     return ccw_ok();
   }
   return ccw_failed_precondition(
@@ -437,7 +457,7 @@ static ccw_status end_execute(ccw_call *call, ccw_status status)
 {
   if (call->checked) status = ccw_checked_end(call->checked, status, call->may_run_again ? run_once_more : NULL, call);
   if (!status.code && call->strict) status = check_results(call);
-  for (int64_t i = 0; i < call->result_count; ++i) ccw_buffer_set_undefined(call->results[i], status.code != 0);
+  set_undefined(call, status.code != 0);
   return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
 }
 
@@ -455,9 +475,9 @@ static ccw_status check_instantiated(const ccw_call *call)
 /* Runs everything up to the return of the execute function. */
 static ccw_status run_to_execute(ccw_call *call)
 {
-  CCW_TRY(check_instantiated(call));
   call->has_executed = false;
   call->run.future = NULL;
+  CCW_TRY(check_instantiated(call));
   if (runs(call, XLA_FFI_ExecutionStage_PREPARE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_PREPARE));
   if (runs(call, XLA_FFI_ExecutionStage_INITIALIZE)) CCW_TRY(run_stage(call, XLA_FFI_ExecutionStage_INITIALIZE));
   if (!runs(call, XLA_FFI_ExecutionStage_EXECUTE)) return ccw_ok();
@@ -469,8 +489,7 @@ static ccw_status run_to_execute(ccw_call *call)
 static ccw_status finish(ccw_call *call, ccw_status status)
 {
   if (call->has_executed) status = end_execute(call, status);
-  if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD))
-    status = run_stage(call, XLA_FFI_ExecutionStage_RECORD);
+  if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD)) status = run_record(call);
   ccw_context_free_scratch(&call->context);
   end_execution(call);
   leave(call);
@@ -489,8 +508,10 @@ ccw_status ccw_call_start(ccw_call *call)
 {
   CCW_TRY(enter(call));
   ccw_status status = run_to_execute(call);
-  if (!status.code && call->run.future) status = await_future(call, PENDING);
-  if (!status.code && call->run.future) return status;
+  if (!status.code && call->run.future) {
+    status = await_future(call, PENDING);
+    if (!status.code) return status;
+  }
   call->outcome = status;
   atomic_store_explicit(&call->phase, COMPLETE, memory_order_release);
   return ccw_ok();
@@ -518,8 +539,11 @@ static struct timespec deadline_in(double seconds)
 
 ccw_status ccw_call_wait(ccw_call *call, double seconds)
 {
-  struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
-  int phase = wait_while(call, PENDING, seconds < 0 ? NULL : &deadline);
+  int phase = atomic_load_explicit(&call->phase, memory_order_acquire);
+  if (phase == PENDING) {
+    struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+    phase = wait_while(call, PENDING, seconds < 0 ? NULL : &deadline);
+  }
   if (phase == PENDING)
     return ccw_deadline_exceeded("%s: its future was not complete after %g seconds", call->name, seconds);
   if (phase != COMPLETE || !atomic_compare_exchange_strong(&call->phase, &phase, RUNNING))
@@ -579,9 +603,9 @@ void ccw_call_recorded(const ccw_call *call, ccw_text *text)
 
 ccw_status ccw_call_replay(ccw_call *call)
 {
-  if (!call->recorder) return ccw_failed_precondition("%s: nothing was recorded", call->name);
   CCW_TRY(enter(call));
-  ccw_status status = ccw_recorder_replay(call->recorder);
+  ccw_status status =
+      call->recorder ? ccw_recorder_replay(call->recorder) : ccw_failed_precondition("nothing was recorded");
   leave(call);
   return status.code ? ccw_status_in(status, call->name) : status;
 }
