@@ -88,7 +88,8 @@ static void start_threads(void)
     if (!start_thread()) return;
 }
 
-/* A child that was forked has none of the threads, and none of their tasks. */
+/* A child that was forked has none of the threads, and none of their tasks. A condition for which threads of the parent waited
+ * would wait for them in turn. */
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
 static void in_child(void)
@@ -96,6 +97,7 @@ static void in_child(void)
   first = NULL;
   last = &first;
   queued = running = idle = 0;
+  work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pthread_mutex_unlock(&lock);
 }
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, in_child); }
