@@ -129,7 +129,8 @@ ccw_status ccw_pool_schedule(XLA_FFI_Task *run, void *data, const char *name)
 int64_t ccw_pool_size(void)
 {
   pthread_mutex_lock(&lock);
-  int64_t count = wanted ? wanted : default_count();
+  if (wanted == 0) wanted = default_count();
+  int64_t count = wanted;
   pthread_mutex_unlock(&lock);
   return count;
 }
