@@ -12,4 +12,11 @@ describe("C78 the runtime under load", function()
     assert.equal("0 broken\n", (output:gsub("[^\n]* calls [^\n]*\n", "")))
     assert.is_true(good)
   end)
+
+  it("says so wherever its memory runs out, leaves nothing behind, and goes on afterwards", function()
+    local output, good = run "exhaust"
+    assert.equal("0 broken\n", (output:gsub("[^\n]* points of failure\n", "")))
+    assert.is_true(select(2, output:gsub("points of failure", "")) > 30)
+    assert.is_true(good)
+  end)
 end)
