@@ -266,11 +266,11 @@ static ccw_status wait_given_up(lua_State *L, owner *o, ccw_call *call, double s
 static ccw_status run_given_up(lua_State *L, owner *o, ccw_call *call)
 {
   int depth = owner_give_up(o);
-  ccw_status status = ccw_call_start(call);
-  if (!status.code && ccw_call_is_done(call)) status = ccw_call_wait(call, 0);
-  bool is_pending = !status.code && !ccw_call_is_done(call);
+  ccw_status status = ccw_call_run_for(call, 0);
   owner_take_back(o, depth);
-  return is_pending ? wait_given_up(L, o, call, -1) : status;
+  if (status.code != XLA_FFI_Error_Code_DEADLINE_EXCEEDED || ccw_call_is_done(call)) return status;
+  ccw_status_free(status);
+  return wait_given_up(L, o, call, -1);
 }
 
 /* call(...) -> what stands at RETURNED. Prepares, runs and forgets: with nothing of Lua's in between no box is needed. */

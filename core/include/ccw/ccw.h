@@ -761,6 +761,10 @@ CCW_API bool ccw_call_is_done(const ccw_call *call);
  * DEADLINE_EXCEEDED: it is not complete yet. FAILED_PRECONDITION: none was started. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_wait(ccw_call *call, double seconds);
 
+/* Starts it and waits for it as long as that: both in one, and as quick as ccw_call_run where there is no future to wait for.
+ * DEADLINE_EXCEEDED: its future is not complete yet; wait on with ccw_call_wait. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_run_for(ccw_call *call, double seconds);
+
 /* Runs one stage by itself, and waits for its future: instantiate once; prepare begins an execution anew, so that the state of
  * the one before ends; initialize; execute; record. NOT_FOUND: the handler has no function for it.
  * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
