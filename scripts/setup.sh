@@ -49,7 +49,7 @@ need_to_build() {
   need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev libdw-dev libffi-dev
 }
 
-# make_in FOLDER OPTION...: configures, when that is new, and builds.
+# make_in FOLDER OPTION...: configures, when that is new, and builds all or, where `targets` names some, those.
 make_in() {
   local folder=$1 wanted=$1/.options
   shift
@@ -58,7 +58,7 @@ make_in() {
     step "configuring ${folder#"$root"/}" cmake -S "$root" -B "$folder" "$@"
     printf '%s' "$*" >"$wanted"
   fi
-  step "building ${folder#"$root"/}" cmake --build "$folder" -j "$(nproc)"
+  step "building ${folder#"$root"/}" cmake --build "$folder" -j "$(nproc)" ${targets:+--target $targets}
 }
 
 # The Python of the system, whose libpython ccw opens; modules for it are put into build/python.

@@ -150,11 +150,9 @@ local in_ccw = {
   LuaAfter = { "lua", { ccw.array "token[]", x }, "(token[], f32[200])" },
 }
 
--- What a row says, where it says more than that all is well: for both, or by version. JAX 0.10.2 speaks FFI API 0.3, which has no way to
--- learn the code of an error of the runtime.
+-- What a row says, where it says more than that all is well: for both, or by version.
 local rank = "INVALID_ARGUMENT: double_row: execute: 2 bad operands\n  arg 0 'x': expected f32[?], got f32[10,10]\n" ..
   "  result 0 'y': expected f32[?], got f32[10,10]"
-local function coded(code, text) return { ["0.10.2"] = "UNKNOWN: " .. text, ["0.12.0.1"] = code .. ": " .. text } end
 local function not_registered(name)
   return ("NOT_FOUND: No FFI handler registered for %s on a platform Host (canonical host)"):format(name)
 end

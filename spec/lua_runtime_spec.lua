@@ -199,7 +199,8 @@ describe("CC-36 state in Lua", function()
     collect()
     assert.equal("prepared, initialized after prepared", log[1])
     assert.equal(3, #log)
-    assert.matches("^INVALID_ARGUMENT: e: execute: context 0: prepared: there is no state of stage prepare", failure(ccw.call, use, {}, "()"))
+    assert.matches("^INVALID_ARGUMENT: e: execute: context 0: prepared: there is no state of stage prepare",
+      failure(ccw.call, use, {}, "()"))
   end)
 
   it("of C's is where it lies, and Lua's is nothing to C", function()
@@ -214,7 +215,7 @@ describe("CC-36 state in Lua", function()
     assert.matches("the state of stage instantiate is of type 'ccw%.lua' %(id %d+%), expected 'mark' %(id %d+%)",
       failure(ccw.call, { instantiate = make, execute = lib.mark_alone }, {}, "s64[]", { fails = "" }))
     local unknown = ccw.bind "unknown(@state(Nobody))":to(function(_) end)
-    assert.matches("^FAILED_PRECONDITION: unknown: execute: context 0: state: no type is registered as 'Nobody'; " ..
+    assert.matches("^INVALID_ARGUMENT: unknown: execute: context 0: state: no type is registered as 'Nobody'; " ..
       "register it, as in lib:type \"NAME\"", failure(ccw.call, unknown, {}, "()"))
   end)
 

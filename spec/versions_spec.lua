@@ -550,7 +550,7 @@ describe("CC-36 handlers of ccw/handler.h", function()
   it("case C59: run by hand", function()
     local call = ccw.prepare(whole, {}, "s64[1]", { start = 3 }, { stages = "by hand" })
     call:stage "instantiate"
-    says("NOT_FOUND: tally_execute: initialize: context 0 'p': prepared: there is no state of stage prepare", call.stage, call,
+    says("INVALID_ARGUMENT: tally_execute: initialize: context 0 'p': prepared: there is no state of stage prepare", call.stage, call,
       "initialize")
     call:stage "prepare"
     assert.equal(3, call:stage "execute"[1])
@@ -559,7 +559,8 @@ describe("CC-36 handlers of ccw/handler.h", function()
   end)
 
   it("case C56, C71: are told what there is not, and why", function()
-    says("UNIMPLEMENTED: needs_stream: execute: context 0 's': stream: a call on the host has no stream", ccw.call, lib.needs_stream, { x },
+    says("INVALID_ARGUMENT: needs_stream: execute: context 0 's': stream: a call on the host has no stream", ccw.call,
+      lib.needs_stream, { x },
       "()")
     for _, size in ipairs { 0, 1, 1000 } do assert.same({}, ccw.call(lib.takes_scratch, {}, "()", { size = size })) end
     says("RESOURCE_EXHAUSTED: takes_scratch: execute: scratch: no memory for 1099511627776 bytes", ccw.call, lib.takes_scratch, {}, "()",

@@ -78,7 +78,8 @@ void ccw_release(void *memory, size_t size)
 {
   if (!memory) return;
   if (size == 0) size = 1;
-  atomic_fetch_add_explicit(&releases, 1, memory_order_relaxed);
-  atomic_fetch_sub_explicit(&bytes, (int64_t)size, memory_order_relaxed);
   current.release(current.context, memory, size);
+  atomic_fetch_sub_explicit(&bytes, (int64_t)size, memory_order_relaxed);
+  atomic_fetch_add_explicit(
+      &releases, 1, memory_order_release); /* last: what is not live any more has been given back */
 }

@@ -27,6 +27,8 @@ typedef struct copy {
   ccw_buffer *to;
 } copy;
 
+/* What is inline here is on the path of every call, which is short. */
+
 /* Where a call is. Whoever has brought it to RUNNING may touch it. The thread that completes the future leads from WAITING,
  * where whoever runs the call waits for it, back to RUNNING, and from PENDING, where nobody need be there, to COMPLETE. */
 enum { IDLE, RUNNING, WAITING, PENDING, COMPLETE };
@@ -45,7 +47,10 @@ struct ccw_call {
   ccw_checked *checked;   /* NULL: the handler sees the buffers themselves */
   ccw_recorder *recorder; /* NULL: its stage record has not run */
   XLA_FFI_InvokeContext context;
-  XLA_FFI_CallFrame run; /* the head of the frame for the stage that runs: the handler may write there */
+  XLA_FFI_CallFrame head; /* of the frame, for all stages but instantiate */
+  XLA_FFI_CallFrame run;  /* a copy for the stage that runs: the handler may write there */
+  int minors[CCW_STAGE_COUNT];
+  ccw_library *libraries[CCW_STAGE_COUNT]; /* NULL: of none */
   int64_t operand_count, result_count, copy_count;
   ccw_buffer **operands; /* as the handler sees them: an aliased one is its result */
   ccw_buffer **results;
@@ -130,7 +135,10 @@ static void take_handler(ccw_call *call, ccw_handler *handler)
 {
   ccw_handler_info info = ccw_handler_describe(handler);
   call->handler = ccw_handler_retain(handler);
-#define TAKE(NAME, stage, number) call->functions[number] = info.bundle.stage;
+#define TAKE(NAME, stage, number)                            \
+  call->functions[number] = info.bundle.stage;               \
+  call->minors[number] = ccw_handler_minor(handler, number); \
+  call->libraries[number] = ccw_handler_library(handler, number);
   CCW_STAGES(TAKE)
 #undef TAKE
 }
@@ -177,6 +185,7 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   }
   ccw_status status =
       ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
+  if (!status.code) call->head = *ccw_frame_abi(call->frame), call->head.api = ccw_api();
   if (!status.code) status = ccw_handler_check_types(handler, call->name);
   if (!status.code && !options->as_it_is) status = check_signature(call);
   if (!status.code && options->checked)
@@ -194,8 +203,10 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
 /* ---- the end ------------------------------------------------------------------------------------------------------- */
 
 /* The state of an execution ends with it, in the reverse order. */
-static void end_execution(ccw_call *call)
+static inline void end_execution(ccw_call *call)
 {
+  const ccw_state *states = call->context.states;
+  if (!states[XLA_FFI_ExecutionStage_INITIALIZE].object && !states[XLA_FFI_ExecutionStage_PREPARE].object) return;
   ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_INITIALIZE);
   ccw_context_drop_state(&call->context, XLA_FFI_ExecutionStage_PREPARE);
 }
@@ -279,7 +290,7 @@ static ccw_status take_outcome(ccw_call *call)
 }
 
 /* Waits for the future of the stage that has run, if it left one, and gives its outcome. */
-static ccw_status wait_for_future(ccw_call *call)
+static inline ccw_status wait_for_future(ccw_call *call)
 {
   if (!call->run.future) return ccw_ok();
   CCW_TRY(await_future(call, WAITING));
@@ -309,43 +320,49 @@ static ccw_status failed(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw
   return ccw_status_in(ccw_status_in(status, ccw_stage_name(stage)), call->name);
 }
 
-/* Gives the head of the frame of a stage. XLA's CPU instantiates with attributes alone, GPU platforms with prototypes of the
- * operands, which have no data: those take a frame of their own, *out_prototypes. */
-static ccw_status frame_of(
-    const ccw_call *call, XLA_FFI_ExecutionStage stage, XLA_FFI_CallFrame *out_frame, ccw_frame **out_prototypes)
+/* Makes the head of a frame that of instantiate. XLA's CPU instantiates with attributes alone, GPU platforms with prototypes of
+ * the operands, which have no data: those take a frame of their own, *out_prototypes. */
+static ccw_status make_instantiate(const ccw_call *call, XLA_FFI_CallFrame *frame, ccw_frame **out_prototypes)
 {
-  *out_prototypes = NULL;
-  XLA_FFI_CallFrame frame = *ccw_frame_abi(call->frame);
-  if (stage == XLA_FFI_ExecutionStage_INSTANTIATE && call->is_on_host) {
-    frame.args = (XLA_FFI_Args){.struct_size = XLA_FFI_Args_STRUCT_SIZE};
-    frame.rets = (XLA_FFI_Rets){.struct_size = XLA_FFI_Rets_STRUCT_SIZE};
-  } else if (stage == XLA_FFI_ExecutionStage_INSTANTIATE) {
-    CCW_TRY(ccw_frame_build(
-        call->operands, call->operand_count, call->results, call->result_count, call->attributes, out_prototypes));
-    ccw_frame_drop_data(*out_prototypes);
-    frame = *ccw_frame_abi(*out_prototypes);
+  if (call->is_on_host) {
+    frame->args = (XLA_FFI_Args){.struct_size = XLA_FFI_Args_STRUCT_SIZE};
+    frame->rets = (XLA_FFI_Rets){.struct_size = XLA_FFI_Rets_STRUCT_SIZE};
+    return ccw_ok();
   }
-  frame.api = ccw_api();
-  frame.stage = stage;
-  *out_frame = frame;
+  CCW_TRY(ccw_frame_build(
+      call->operands, call->operand_count, call->results, call->result_count, call->attributes, out_prototypes));
+  ccw_frame_drop_data(*out_prototypes);
+  frame->args = ccw_frame_abi(*out_prototypes)->args;
+  frame->rets = ccw_frame_abi(*out_prototypes)->rets;
+  frame->attrs = ccw_frame_abi(*out_prototypes)->attrs;
   return ccw_ok();
 }
 
+/* Gives the head of the frame of a stage: a copy, since the handler may write there. */
+static inline ccw_status frame_of(
+    const ccw_call *call, XLA_FFI_ExecutionStage stage, XLA_FFI_CallFrame *out_frame, ccw_frame **out_prototypes)
+{
+  *out_prototypes = NULL;
+  *out_frame = call->head;
+  out_frame->stage = stage;
+  return stage == XLA_FFI_ExecutionStage_INSTANTIATE ? make_instantiate(call, out_frame, out_prototypes) : ccw_ok();
+}
+
 /* Runs the function of a stage, if there is one. A future that it leaves is in call->run.future, and not waited for. */
-static ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
+static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
 {
   ccw_frame *prototypes;
   CCW_TRY(frame_of(call, stage, &call->run, &prototypes));
   call->run.ctx = &call->context;
   call->context.stage = stage;
-  call->context.minor = ccw_handler_minor(call->handler, stage);
-  call->context.library = ccw_handler_library(call->handler, stage);
+  call->context.minor = call->minors[stage];
+  call->context.library = call->libraries[stage];
   ccw_future_record record;
   ccw_future_record_begin(&record);
   XLA_FFI_Error *error = ccw_foreign_call(call->functions[stage], &call->run, call->name, ccw_stage_name(stage));
   if (error) call->run.future = NULL; /* an error together with a future is forbidden: the error counts */
   ccw_future_record_end(&record, call->run.future);
-  ccw_frame_free(prototypes);
+  if (prototypes) ccw_frame_free(prototypes);
   return error ? ccw_status_of_error(error) : ccw_ok();
 }
 
@@ -414,7 +431,7 @@ static void drop_run(ccw_call *call)
 }
 
 /* Brings the call from IDLE, or from an outcome that nobody wants, to RUNNING. */
-static ccw_status enter(ccw_call *call)
+static inline ccw_status enter(ccw_call *call)
 {
   int phase = IDLE;
   if (atomic_compare_exchange_strong_explicit(
@@ -432,7 +449,7 @@ static ccw_status enter(ccw_call *call)
 static void leave(ccw_call *call) { atomic_store_explicit(&call->phase, IDLE, memory_order_release); }
 
 /* What stands in front of the execute function in a run. */
-static ccw_status begin_execute(ccw_call *call)
+static inline ccw_status begin_execute(ccw_call *call)
 {
   for (int64_t i = 0; i < call->copy_count; ++i) CCW_TRY(ccw_buffer_copy(call->copies[i].from, call->copies[i].to));
   if (call->checked) ccw_checked_begin(call->checked);
@@ -449,7 +466,7 @@ static bool run_once_more(void *call)
 }
 
 /* What comes behind it, once its future is complete. */
-static ccw_status end_execute(ccw_call *call, ccw_status status)
+static inline ccw_status end_execute(ccw_call *call, ccw_status status)
 {
   bool may_run_again = call->may_run_again && !call->run.future; /* who completes it may not be there again */
   if (call->checked) status = ccw_checked_end(call->checked, status, may_run_again ? run_once_more : NULL, call);
@@ -470,7 +487,7 @@ static ccw_status check_instantiated(const ccw_call *call)
 }
 
 /* Runs everything up to the return of the execute function. */
-static ccw_status run_to_execute(ccw_call *call)
+static inline ccw_status run_to_execute(ccw_call *call)
 {
   call->has_executed = false;
   call->run.future = NULL;
@@ -483,11 +500,11 @@ static ccw_status run_to_execute(ccw_call *call)
 }
 
 /* The rest of a run, and its outcome. */
-static ccw_status finish(ccw_call *call, ccw_status status)
+static inline ccw_status finish(ccw_call *call, ccw_status status)
 {
   if (call->has_executed) status = end_execute(call, status);
   if (!status.code && runs(call, XLA_FFI_ExecutionStage_RECORD)) status = run_record(call);
-  ccw_context_free_scratch(&call->context);
+  if (call->context.scratch) ccw_context_free_scratch(&call->context);
   end_execution(call);
   leave(call);
   return status;
@@ -512,6 +529,12 @@ ccw_status ccw_call_start(ccw_call *call)
   call->outcome = status;
   atomic_store_explicit(&call->phase, COMPLETE, memory_order_release);
   return ccw_ok();
+}
+
+bool ccw_call_is_started(const ccw_call *call)
+{
+  int phase = atomic_load_explicit(&call->phase, memory_order_acquire);
+  return phase == PENDING || phase == COMPLETE;
 }
 
 bool ccw_call_is_done(const ccw_call *call)
@@ -552,6 +575,15 @@ ccw_status ccw_call_wait(ccw_call *call, double seconds)
   if (phase != COMPLETE || !atomic_compare_exchange_strong(&call->phase, &phase, RUNNING))
     return ccw_failed_precondition("%s: no run was started that could be waited for", call->name);
   return finish(call, take_outcome(call));
+}
+
+ccw_status ccw_call_run_for(ccw_call *call, double seconds)
+{
+  CCW_TRY(enter(call));
+  ccw_status status = run_to_execute(call);
+  if (status.code || !call->run.future) return finish(call, status);
+  status = await_future(call, PENDING);
+  return status.code ? finish(call, status) : ccw_call_wait(call, seconds);
 }
 
 /* ---- one stage by itself --------------------------------------------------------------------------------------------- */

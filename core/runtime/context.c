@@ -108,11 +108,17 @@ static void *memory_of(ccw_scratch_block *block)
 
 static size_t block_size(size_t size) { return sizeof(ccw_scratch_block) + SCRATCH_ALIGNMENT - 1 + size; }
 
-/* More than that no machine has; less may not be there either, but memory that is never touched costs nothing. */
+/* More than that no machine has; less may not be there either, but memory that is never touched costs nothing. The kernel is
+ * asked once, since it takes its time. */
 static size_t machine_memory(void)
 {
+  static _Atomic size_t known;
+  size_t size = atomic_load_explicit(&known, memory_order_relaxed);
+  if (size > 0) return size;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : PTRDIFF_MAX;
+  size = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : PTRDIFF_MAX;
+  atomic_store_explicit(&known, size, memory_order_relaxed);
+  return size;
 }
 
 ccw_status ccw_context_allocate(XLA_FFI_InvokeContext *context, size_t size, size_t alignment, void **out_data)

@@ -186,14 +186,15 @@ static void forget(void *context, ccw_status outcome)
 
 void ccw_future_record_begin(ccw_future_record *record)
 {
-  record->outer = recording;
+  record->present = &recording;
+  record->outer = *record->present;
   record->count = 0;
-  recording = record;
+  *record->present = record;
 }
 
 void ccw_future_record_end(ccw_future_record *record, const XLA_FFI_Future *taken)
 {
-  recording = record->outer;
+  *record->present = record->outer;
   for (int i = 0; i < record->count; ++i)
     if (record->made[i] != taken) ccw_status_free(ccw_future_await(record->made[i], forget, NULL));
 }

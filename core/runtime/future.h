@@ -27,7 +27,7 @@ CCW_MUST_USE ccw_status ccw_future_await(XLA_FFI_Future *future, ccw_future_wait
 enum { CCW_FUTURES_RECORDED = 4 };
 
 typedef struct ccw_future_record {
-  struct ccw_future_record *outer;
+  struct ccw_future_record *outer, **present; /* where the thread has its present one */
   int count;
   XLA_FFI_Future *made[CCW_FUTURES_RECORDED];
 } ccw_future_record;

@@ -90,6 +90,18 @@ static ccw_status describe_bundle(const char *name, const ccw_library *library, 
   return ccw_ok();
 }
 
+/* The minor version of the function of a stage. It may be later than that of execute, since handlers of handler.h claim no more
+ * than each needs; XLA would not ask it, and so it is asked only where execute claims less than what makes the difference. */
+static int minor_of(const char *name, const ccw_library *library, XLA_FFI_Handler *function, int least, int minor)
+{
+  if (!function || minor >= least) return minor;
+  XLA_FFI_Metadata metadata;
+  ccw_status status = describe(name, library, function, &metadata);
+  if (!status.code) minor = metadata.api_version.minor_version;
+  ccw_status_free(status);
+  return minor;
+}
+
 ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundle, XLA_FFI_Handler_Traits traits,
     ccw_library *library, ccw_handler **out_handler)
 {
@@ -113,6 +125,9 @@ ccw_status ccw_handler_new(const char *name, const XLA_FFI_Handler_Bundle *bundl
     handler->libraries[i] = library;
   }
   handler->minors[XLA_FFI_ExecutionStage_INSTANTIATE] = instantiate.api_version.minor_version;
+  handler->minors[XLA_FFI_ExecutionStage_PREPARE] = minor_of(name, library, bundle->prepare, 3, handler->minor);
+  handler->minors[XLA_FFI_ExecutionStage_INITIALIZE] = minor_of(name, library, bundle->initialize, 3, handler->minor);
+  handler->minors[XLA_FFI_ExecutionStage_RECORD] = minor_of(name, library, bundle->record, 4, handler->minor);
   memcpy(handler->name, name, length + 1);
   *out_handler = handler;
   return ccw_ok();

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -88,7 +88,8 @@ static void start_threads(void)
     if (!start_thread()) return;
 }
 
-/* A child that was forked has none of the threads, and none of their tasks. */
+/* A child that was forked has none of the threads, and none of their tasks. A condition for which threads of the parent waited
+ * would wait for them in turn. */
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
 static void in_child(void)
@@ -96,6 +97,7 @@ static void in_child(void)
   first = NULL;
   last = &first;
   queued = running = idle = 0;
+  work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pthread_mutex_unlock(&lock);
 }
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, in_child); }
@@ -104,21 +106,26 @@ ccw_status ccw_pool_schedule(XLA_FFI_Task *run, void *data, const char *name)
 {
   task *t = ccw_allocate(sizeof *t);
   if (!t) return ccw_no_memory(sizeof *t);
-  *t = (task){.run = run, .data = data};
-  snprintf(t->name, sizeof t->name, "%s", name);
+  t->next = NULL;
+  t->run = run;
+  t->data = data;
+  size_t length = strnlen(name, sizeof t->name - 1);
+  memcpy(t->name, name, length);
+  t->name[length] = '\0';
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
   pthread_mutex_lock(&lock);
   ++queued;
   start_threads();
-  bool taken = running > 0;
-  if (!taken) --queued;
+  bool taken = running > 0, is_waited_for = idle > 0;
   if (taken) {
     *last = t;
     last = &t->next;
-    pthread_cond_signal(&work);
+  } else {
+    --queued;
   }
   pthread_mutex_unlock(&lock);
+  if (taken && is_waited_for) pthread_cond_signal(&work);
   if (taken) return ccw_ok();
   ccw_release(t, sizeof *t);
   return ccw_resource_exhausted("no thread could be started");
@@ -127,7 +134,8 @@ ccw_status ccw_pool_schedule(XLA_FFI_Task *run, void *data, const char *name)
 int64_t ccw_pool_size(void)
 {
   pthread_mutex_lock(&lock);
-  int64_t count = wanted ? wanted : default_count();
+  if (wanted == 0) wanted = default_count();
+  int64_t count = wanted;
   pthread_mutex_unlock(&lock);
   return count;
 }

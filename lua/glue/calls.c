@@ -313,11 +313,11 @@ static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds
 static ccw_status run_given_up(lua_State *L, owner *o, ccw_call *call)
 {
   int depth = owner_give_up(o);
-  ccw_status status = ccw_call_start(call);
-  if (!status.code && ccw_call_is_done(call)) status = ccw_call_wait(call, 0);
-  bool is_pending = !status.code && !ccw_call_is_done(call);
+  ccw_status status = ccw_call_run_for(call, 0);
   owner_take_back(o, depth);
-  if (is_pending && !wait_given_up(L, o, call, -1, &status))
+  if (status.code != XLA_FFI_Error_Code_DEADLINE_EXCEEDED || !ccw_call_is_started(call)) return status;
+  ccw_status_free(status);
+  if (!wait_given_up(L, o, call, -1, &status))
     status = ccw_cancelled("%s: interrupted before its future was complete", ccw_call_name(call));
   return status;
 }

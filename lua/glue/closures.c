@@ -227,8 +227,8 @@ static void push_context(lua_State *L, const ccw_parameter *parameter, int64_t p
 {
   ccw_status status = push_what(L, parameter->context, ((const ccw_type_info *)parameter->kind.detail)->name);
   if (!status.code) return;
-  ccw_status placed = ccw_invalid("context %lld: %s: %s", (long long)place, ccw_name_of_context_(parameter->context),
-      ccw_status_text(status));
+  ccw_status placed = ccw_invalid(
+      "context %lld: %s: %s", (long long)place, ccw_name_of_context_(parameter->context), ccw_status_text(status));
   ccw_status_free(status);
   raise_status(L, placed, NULL, NULL);
 }

@@ -783,6 +783,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_run(ccw_call *call);
  * The outcome of a run before, for which nobody has waited, is dropped. FAILED_PRECONDITION: it is running already. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_start(ccw_call *call);
 
+/* Whether a run was started whose outcome nobody has taken yet. */
+CCW_API bool ccw_call_is_started(const ccw_call *call);
+
 /* Whether there is nothing to wait for: the run that was started is complete, or none was. */
 CCW_API bool ccw_call_is_done(const ccw_call *call);
 
@@ -792,6 +795,10 @@ CCW_API bool ccw_call_await(ccw_call *call, double seconds);
 /* Waits for the run that was started, for that many seconds or, below 0, as long as it takes, and gives its outcome.
  * DEADLINE_EXCEEDED: it is not complete yet. FAILED_PRECONDITION: none was started. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_wait(ccw_call *call, double seconds);
+
+/* Starts it and waits for it as long as that: both in one, and as quick as ccw_call_run where there is no future to wait for.
+ * DEADLINE_EXCEEDED: its future is not complete yet; wait on with ccw_call_wait. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_run_for(ccw_call *call, double seconds);
 
 /* Runs one stage by itself, and waits for its future: instantiate once; prepare begins an execution anew, so that the state of
  * the one before ends; initialize; execute; record. NOT_FOUND: the handler has no function for it.

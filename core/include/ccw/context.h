@@ -412,7 +412,12 @@ CCW_MUST_USE static inline ccw_status ccw_future_complete(ccw_future future, ccw
   }
   XLA_FFI_Future_SetError_Args args = {
       XLA_FFI_Future_SetError_Args_STRUCT_SIZE, NULL, future.future, ccw_send_(future.api, outcome)};
-  return CCW_CALL_(future.api, XLA_FFI_Future_SetError, &args);
+  ccw_status status = CCW_CALL_(future.api, XLA_FFI_Future_SetError, &args);
+  if (status.code && CCW_HAS_(future.api, XLA_FFI_Error_Destroy)) { /* the error was not taken */
+    XLA_FFI_Error_Destroy_Args destroy = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, NULL, args.error};
+    future.api->XLA_FFI_Error_Destroy(&destroy);
+  }
+  return status;
 }
 
 #ifdef __cplusplus
