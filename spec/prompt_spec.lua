@@ -107,6 +107,40 @@ describe("the prompt", function()
     assert.equal("[[\ntwo\nlines]]", answer "'two\\nlines'")
   end)
 
+  it("steps through official handlers, and outlives those that throw, overrun and answer late", function()
+    local versions, overruns = support.library "versions_0.12.0.1", support.library "overruns"
+    if not (support.exists(versions) and support.exists(overruns)) then return pending "built with gcc where the headers could be had" end
+    local code = ([[
+      lib = ccw.load %q
+      lib:type "Counter"
+      stages = {instantiate = lib.CounterInstantiate, execute = lib.CounterExecute}
+      call = ccw.prepare(stages, {}, "s64[1]", {start = 5}, {stages = "by hand"})
+      call:stage "execute"
+      call:explain "instantiate":match "stage +(%%d %%a+)"
+      call:stage "instantiate"
+      call:stage "execute"
+      call:stage "execute"
+      x = ccw.array("f32[1]", 3)
+      ccw.call(lib.Throws, {}, "f32[1]", {what = 0})
+      ccw.prepare(lib.Later, {x}, "f32[1]"):start():wait()
+      over = ccw.load %q
+      ccw.call(over.WritePast, {x}, "f32[1]")
+      6 * 7
+    ]]):format(versions, overruns)
+    local output = support.sh(("printf '%%s' '%s' | '%s'"):format(code:gsub("'", "'\\''"), support.program))
+    assert.equal([[
+"Counter"
+error: FAILED_PRECONDITION: CounterExecute: its stage instantiate has not run
+"0 instantiate"
+s64[1] {5}
+s64[1] {6}
+error: UNKNOWN: Throws: execute: C++ exception: boom
+f32[1] {5}
+error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element 2 of 1, in write_past (overruns.cc:N)
+42
+]], (output:gsub("cc:%d+", "cc:N")))
+  end)
+
   it("asks for more when something is missing at the end", function()
     for _, source in ipairs { "1 +", "f(", "{1,", "a.b.", "if a", "for i = 1, 2 do", "x = [[", "function f()", "local x =" } do
       assert.equal("more", repl.classify(source), source)
