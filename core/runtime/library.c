@@ -167,27 +167,6 @@ static ccw_status open_copy(const char *path, char out_name[64])
   return ccw_unavailable("%s: it has changed since it was loaded, and could not be copied to be loaded anew", path);
 }
 
-/* Adds the name under which a type of a library is to be registered: its own or, where another type has that, with the name of
- * the library in front. */
-static ccw_status name_type(const char *path, const ccw_type_variable *v, ccw_text *out_name)
-{
-  int64_t taken = ccw_state_type_find(v->type, strlen(v->type));
-  if (taken && taken != v->id->type_id) ccw_text_add(out_name, "%s: ", base_name(path));
-  ccw_text_add(out_name, "%s", v->type);
-  taken = ccw_state_type_find(ccw_text_data(out_name), out_name->length);
-  if (taken && taken != v->id->type_id) ccw_text_add(out_name, " at %p", (void *)v->id);
-  return ccw_text_status(out_name);
-}
-
-static ccw_status register_variable(const char *path, ccw_type_variable *v)
-{
-  ccw_text name = {0};
-  ccw_status status = name_type(path, v, &name);
-  if (!status.code) status = ccw_state_type_register(ccw_text_data(&name), name.length, v->id, v->info);
-  ccw_text_free(&name);
-  return status;
-}
-
 /* Lists the variables of types in a library, and registers the types of handler.h, whose variables say what they are for. */
 static ccw_status read_types(void *handle, ccw_type_variable **out_types)
 {
@@ -196,7 +175,7 @@ static ccw_status read_types(void *handle, ccw_type_variable **out_types)
   if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !*map->l_name) return ccw_ok();
   CCW_TRY(ccw_type_variables_read(map->l_name, handle, map->l_addr, out_types));
   for (ccw_type_variable *v = *out_types; v; v = v->next)
-    if (v->is_ours && v->id->type_id == 0) CCW_TRY(register_variable(map->l_name, v));
+    if (v->is_ours && v->id->type_id == 0) CCW_TRY(ccw_type_variable_register(map->l_name, v));
   return ccw_ok();
 }
 
@@ -540,14 +519,7 @@ static ccw_type_variable *types_of(const ccw_library *library)
 
 void ccw_library_add_type_candidates(const ccw_library *library, ccw_text *text)
 {
-  static const char first[] = "; register it, as in lib:type \"NAME\"; not registered in its library: ";
-  const char *before = first;
-  for (const ccw_type_variable *v = types_of(library); v; v = v->next) {
-    if (v->id->type_id != 0) continue;
-    ccw_text_add(text, "%s%s", before, v->type);
-    before = ", ";
-  }
-  if (before == first) ccw_text_add(text, "; register it: " CCW_REGISTER_BY_SYMBOL, "NAME");
+  ccw_type_variables_say_unregistered(types_of(library), text);
 }
 
 ccw_status ccw_library_register_own_type(
@@ -565,38 +537,9 @@ ccw_status ccw_library_register_own_type(
   return status;
 }
 
-/* The name of the type that a parameter is about; NULL where it is about none. */
-static const char *type_of_parameter(const ccw_parameter *parameter)
-{
-  bool has_type = parameter->word == CCW_WORD_NEW_STATE;
-  if (parameter->word == CCW_WORD_CTX) switch (parameter->context) {
-    case CCW_CONTEXT_STATE:
-    case CCW_CONTEXT_PREPARED:
-    case CCW_CONTEXT_INITIALIZED:
-    case CCW_CONTEXT_USER_DATA: has_type = true; break;
-    default: break;
-    }
-  return has_type ? ((const ccw_type_info *)parameter->kind.detail)->name : NULL;
-}
-
-/* Types of an anonymous namespace may share a name: one that is not registered is enough. */
-static bool is_unregistered(const ccw_library *library, const char *type)
-{
-  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
-    if (strcmp(v->type, type) == 0 && v->id->type_id == 0) return true;
-  return false;
-}
-
 ccw_status ccw_library_check_types(const ccw_library *library, const ccw_signature *signature)
 {
-  const ccw_binding *binding = ccw_signature_binding(signature);
-  for (int64_t i = 0; i < binding->count; ++i) {
-    const char *type = type_of_parameter(&binding->parameters[i]);
-    if (type && is_unregistered(library, type))
-      return ccw_failed_precondition(
-          "it binds the type '%s', which is not registered; register it: lib:type \"%s\"", type, type);
-  }
-  return ccw_ok();
+  return ccw_type_variables_check(types_of(library), signature);
 }
 
 void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text)
@@ -651,7 +594,7 @@ ccw_status ccw_library_register_type(
     ccw_type_variable *variable = ccw_type_variable_find(types_of(library), name);
     if (!variable) return no_such_type(library, name);
     bool is_done = variable->is_ours && variable->id->type_id != 0; /* since it was loaded */
-    if (!is_done) CCW_TRY(register_variable(ccw_library_path(library), variable));
+    if (!is_done) CCW_TRY(ccw_type_variable_register(ccw_library_path(library), variable));
     ccw_text_add(out_name, "%s", ccw_state_type_of(variable->id->type_id)->name);
     return ccw_text_status(out_name);
   }
@@ -668,12 +611,7 @@ void ccw_library_types(const ccw_library *library, ccw_type_visitor *visit, void
   while (v && visit(context, v->type, v->id->type_id != 0)) v = v->next;
 }
 
-void ccw_library_invent_types(ccw_library *library)
-{
-  static int64_t last = INT64_C(1) << 40;
-  for (const ccw_type_variable *v = types_of(library); v; v = v->next)
-    if (v->id->type_id == 0) v->id->type_id = ++last;
-}
+void ccw_library_invent_types(ccw_library *library) { ccw_type_variables_invent(types_of(library)); }
 
 /* ---- registration by the library itself ----------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "runtime/foreign.h"
+#include "runtime/state_type.h"
 #include "runtime/symbols.h"
 
 static const char our_id[] = "ccw_type_id_", our_info[] = "ccw_type_info_";
@@ -125,4 +126,81 @@ ccw_type_variable *ccw_type_variable_find(ccw_type_variable *variables, const ch
   ccw_type_variable *v = variables;
   while (v && strcmp(v->type, type) != 0) v = v->next;
   return v;
+}
+
+/* ---- what is registered ---------------------------------------------------------------------------------------------- */
+
+/* Adds the name under which a type of a library is to be registered: its own or, where another type has that, with the name of
+ * the library in front. */
+static ccw_status name_type(const char *path, const ccw_type_variable *v, ccw_text *out_name)
+{
+  const char *slash = strrchr(path, '/');
+  int64_t taken = ccw_state_type_find(v->type, strlen(v->type));
+  if (taken && taken != v->id->type_id) ccw_text_add(out_name, "%s: ", slash ? slash + 1 : path);
+  ccw_text_add(out_name, "%s", v->type);
+  taken = ccw_state_type_find(ccw_text_data(out_name), out_name->length);
+  if (taken && taken != v->id->type_id) ccw_text_add(out_name, " at %p", (void *)v->id);
+  return ccw_text_status(out_name);
+}
+
+ccw_status ccw_type_variable_register(const char *path, ccw_type_variable *v)
+{
+  ccw_text name = {0};
+  ccw_status status = name_type(path, v, &name);
+  if (!status.code) status = ccw_state_type_register(ccw_text_data(&name), name.length, v->id, v->info);
+  ccw_text_free(&name);
+  return status;
+}
+
+void ccw_type_variables_say_unregistered(const ccw_type_variable *variables, ccw_text *text)
+{
+  static const char first[] = "; register it, as in lib:type \"NAME\"; not registered in its library: ";
+  const char *before = first;
+  for (const ccw_type_variable *v = variables; v; v = v->next) {
+    if (v->id->type_id != 0) continue;
+    ccw_text_add(text, "%s%s", before, v->type);
+    before = ", ";
+  }
+  if (before == first) ccw_text_add(text, "; register it: " CCW_REGISTER_BY_SYMBOL, "NAME");
+}
+
+/* The name of the type that a parameter is about; NULL where it is about none. */
+static const char *type_of_parameter(const ccw_parameter *parameter)
+{
+  bool has_type = parameter->word == CCW_WORD_NEW_STATE;
+  if (parameter->word == CCW_WORD_CTX) switch (parameter->context) {
+    case CCW_CONTEXT_STATE:
+    case CCW_CONTEXT_PREPARED:
+    case CCW_CONTEXT_INITIALIZED:
+    case CCW_CONTEXT_USER_DATA: has_type = true; break;
+    default: break;
+    }
+  return has_type ? ((const ccw_type_info *)parameter->kind.detail)->name : NULL;
+}
+
+/* Types of an anonymous namespace may share a name: one that is not registered is enough. */
+static bool is_unregistered(const ccw_type_variable *variables, const char *type)
+{
+  for (const ccw_type_variable *v = variables; v; v = v->next)
+    if (strcmp(v->type, type) == 0 && v->id->type_id == 0) return true;
+  return false;
+}
+
+ccw_status ccw_type_variables_check(const ccw_type_variable *variables, const ccw_signature *signature)
+{
+  const ccw_binding *binding = ccw_signature_binding(signature);
+  for (int64_t i = 0; i < binding->count; ++i) {
+    const char *type = type_of_parameter(&binding->parameters[i]);
+    if (type && is_unregistered(variables, type))
+      return ccw_failed_precondition(
+          "it binds the type '%s', which is not registered; register it: lib:type \"%s\"", type, type);
+  }
+  return ccw_ok();
+}
+
+void ccw_type_variables_invent(ccw_type_variable *variables)
+{
+  static int64_t last = INT64_C(1) << 40;
+  for (ccw_type_variable *v = variables; v; v = v->next)
+    if (v->id->type_id == 0) v->id->type_id = ++last;
 }
