@@ -20,10 +20,14 @@ static void say(const char *text)
   (void)ignored;
 }
 
+static void on_interrupt(int number);
+
+/* What was interrupted is over: the next Ctrl-C is a first one again. */
 static void stop(lua_State *L, lua_Debug *event)
 {
   (void)event;
   lua_sethook(L, NULL, 0, 0);
+  if (running) signal(SIGINT, on_interrupt);
   luaL_error(L, "interrupted");
 }
 

@@ -150,6 +150,11 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.is_nil(repl.classify "x = = 1")
   end)
 
+  it("explains options one by one", function()
+    assert.matches("\n- checked: run the handler on copies of operands and results", answer "?options", 1, true)
+    assert.matches("^option stages: which stages run, in their order", answer "?stages")
+  end)
+
   it("explains names", function()
     assert.matches("^ccw.array%(type %[, source%]%) %-> buffer.\nAn array of that type", answer "?ccw.array")
     assert.matches("^ccw.array%(type", answer "? array")

@@ -100,6 +100,14 @@ describe("CC-36 stages, case C59", function()
     refuses("stages: expected a list of names, got an empty one", with {})
   end)
 
+  it("have their attributes converted as each of them binds them", function()
+    local make = ccw.bind "make(@new_state) {g: f32}":stage "instantiate":to(function(g) return g end)
+    local give = ccw.bind "give(@state) -> (y: f32[])":to(function(state, y) y:fill(state) end)
+    assert.equal("f32[] 2", tostring(ccw.call({ instantiate = make, execute = give }, {}, "f32[]", { g = 2 })))
+    assert.equal("OUT_OF_RANGE: give: attribute 'g': 1e+300 does not fit in f32",
+      failure(ccw.call, { instantiate = make, execute = give }, {}, "f32[]", { g = 1e300 }))
+  end)
+
   it("stay registered together", function()
     ccw.register("runtime.counting", { instantiate = lib.marks_instantiate, execute = lib.mark_alone })
     collectgarbage() collectgarbage()
@@ -363,6 +371,7 @@ describe("CC-38 a future", function()
     finish(4)
     assert.equal("f32[2] {2, 4}", tostring(waiting:wait(10)))
     refuses("bad argument #1 to 'wait' (expected 0 seconds or more, got -1)", waiting.wait, waiting, -1)
+    refuses("bad argument #1 to 'wait' (a method is called with a colon, f:wait())", function() waiting.wait() end)
     call:close()
   end)
 

@@ -226,9 +226,8 @@ for version, minor in pairs(versions) do
     since(2, "case C54: makes state of a type that is registered, and only then; twice is fine", function()
       local err = failure(function() return lib.CounterInstantiate end)
       assert.equal("FAILED_PRECONDITION", err.code)
-      assert.matches('CounterInstantiate: the type of the state that it makes is not registered; register it, as in lib:type "NAME"; ' ..
-        "not registered in its library: ", err.message, 1, true)
-      assert.matches("Counter", err.message:match "library: (.*)$")
+      assert.matches("CounterInstantiate: the type of the state that it makes is not registered; register it", err.message, 1, true)
+      assert.matches("Counter", err.message:match "register it(.*)$")
       says('FAILED_PRECONDITION: CounterExecute: it binds the type \'Counter\', which is not registered; register it: lib:type "Counter"',
         ccw.prepare, lib.CounterExecute, {}, "s64[1]", { start = 1 })
       local name = lib:type "Counter"

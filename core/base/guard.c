@@ -20,6 +20,7 @@ typedef struct piece {
   unsigned char *low, *first, *last, *high;
   unsigned char *start; /* by layout: in the pages */
   size_t size;
+  bool is_protected;
   atomic_bool is_front_open, is_back_open;
 } piece;
 
@@ -408,6 +409,7 @@ void ccw_guard_arm(ccw_guard *guard, ccw_guard_layout layout)
     close_again(&p->is_front_open, p->low, p->first);
     close_again(&p->is_back_open, p->last, p->high);
     p->start = start_of(p, layout);
+    p->is_protected = false;
     if (p->first == p->last) continue;
     open_for(true, p->first, p->last);
     fill(p->first, p->start);
@@ -419,8 +421,14 @@ unsigned char *ccw_guard_piece(const ccw_guard *guard, int64_t i) { return guard
 
 void ccw_guard_protect(ccw_guard *guard, int64_t i)
 {
-  const piece *p = &guard->pieces[i];
-  if (p->first < p->last) open_for(false, p->first, p->last);
+  piece *p = &guard->pieces[i];
+  if (p->first == p->last) return;
+  p->is_protected = true;
+  if (guard->layout == CCW_GUARD_ALIGNED) {
+    memset(p->first, 0, (size_t)(p->start - p->first));
+    memset(end_of(p), 0, (size_t)(p->last - end_of(p)));
+  }
+  open_for(false, p->first, p->last);
 }
 
 void ccw_guard_finish(ccw_guard *guard, ccw_guard_layout layout)
@@ -451,6 +459,7 @@ bool ccw_guard_has_gaps(const ccw_guard *guard)
 /* A write next to the piece where nothing faults: the byte that is nearest to it. */
 static bool find_damage(const piece *p, ccw_guard_side side, int64_t *out_offset)
 {
+  if (p->is_protected) return false; /* writes have been noted as such */
   if (side == CCW_GUARD_BEHIND) {
     for (const unsigned char *at = end_of(p); at < p->last; ++at)
       if (*at != canary_at(at)) return *out_offset = at - p->start, true;

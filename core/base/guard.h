@@ -48,7 +48,8 @@ void ccw_guard_arm(ccw_guard *guard, ccw_guard_layout layout);
 /* The start of a piece; of one of no bytes, too. */
 unsigned char *ccw_guard_piece(const ccw_guard *guard, int64_t i);
 
-/* Notes writes to a piece from now on. */
+/* Notes writes to a piece from now on. In the layout CCW_GUARD_ALIGNED zeros lie around it then, as they mostly do: who reads an index
+ * there is to survive it. */
 void ccw_guard_protect(ccw_guard *guard, int64_t i);
 
 /* Says that the run of a layout in a child came to its end; what was noted there counts from then on. The run of

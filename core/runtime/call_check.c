@@ -7,8 +7,9 @@
 #define COMPLAIN(problems, ...) \
   (ccw_text_add_bytes(problems, "\n", (problems)->length > 0), ccw_text_add(problems, __VA_ARGS__))
 
-/* A handler may expect 64-byte aligned memory; views need not have it. */
-static void check_memory(ccw_text *problems, const char *family, ccw_buffer *const *buffers, int64_t count)
+/* A handler may expect 64-byte aligned memory; views need not have it. What it reads has to mean something. */
+static void check_memory(
+    ccw_text *problems, const char *family, ccw_buffer *const *buffers, int64_t count, bool is_read)
 {
   for (int64_t i = 0; i < count; ++i) {
     if (!buffers[i]) {
@@ -16,6 +17,8 @@ static void check_memory(ccw_text *problems, const char *family, ccw_buffer *con
       continue;
     }
     if (ccw_buffer_shape(buffers[i])->dtype == XLA_FFI_DataType_TOKEN) continue;
+    if (is_read && ccw_buffer_is_undefined(buffers[i]))
+      COMPLAIN(problems, "%s %lld: undefined: the call that was to write it failed", family, (long long)i);
     void *data = ccw_buffer_data(buffers[i]);
     if (!data)
       COMPLAIN(
@@ -85,8 +88,8 @@ ccw_status ccw_call_check(const char *name, ccw_buffer *const *operands, int64_t
     ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options)
 {
   ccw_text problems = {0};
-  check_memory(&problems, "arg", operands, operand_count);
-  check_memory(&problems, "result", results, result_count);
+  check_memory(&problems, "arg", operands, operand_count, true);
+  check_memory(&problems, "result", results, result_count, false);
   if (problems.length == 0) check_aliases(&problems, operands, operand_count, results, result_count, options);
   if (problems.length == 0) check_overlaps(&problems, operands, operand_count, results, result_count, options);
   if (problems.length == 0 && !problems.failed) return ccw_ok();

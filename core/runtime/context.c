@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "call/frame.h"
+#include "runtime/foreign.h"
 #include "runtime/library.h"
 #include "runtime/state_type.h"
 
@@ -72,7 +73,7 @@ void ccw_context_drop_state(XLA_FFI_InvokeContext *context, XLA_FFI_ExecutionSta
   ccw_state *state = &context->states[stage];
   void *object = state->object;
   state->object = NULL;
-  if (object) state->deleter(object);
+  if (object) ccw_foreign_task(state->deleter, object, context->name, "the end of its state");
 }
 
 /* ---- user data ------------------------------------------------------------------------------------------------------- */

@@ -32,12 +32,14 @@ XLA_FFI_Error *ccw_foreign_call(
   return error;
 }
 
-void ccw_foreign_task(XLA_FFI_Task *task, void *data, const char *name)
+void ccw_foreign_task(XLA_FFI_Task *task, void *data, const char *name, const char *doing)
 {
+  const char *outer_name = running.name, *outer_doing = running.doing;
   running.name = name;
-  running.doing = "a task";
+  running.doing = doing;
   task(data);
-  running.name = running.doing = NULL;
+  running.name = outer_name;
+  running.doing = outer_doing;
 }
 
 /* Through a pipe: the kernel says of an address that is none that it is none. A sanitizer, which stands in front of write(), would

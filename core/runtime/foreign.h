@@ -10,8 +10,8 @@
 XLA_FFI_Error *ccw_foreign_call(
     XLA_FFI_Handler *function, XLA_FFI_CallFrame *frame, const char *name, const char *doing);
 
-/* Runs a task of the handler of that name; ccw_call_running tells meanwhile. */
-void ccw_foreign_task(XLA_FFI_Task *task, void *data, const char *name);
+/* Runs a task of the handler of that name, or a deleter of its state; ccw_call_running tells meanwhile. */
+void ccw_foreign_task(XLA_FFI_Task *task, void *data, const char *name, const char *doing);
 
 /* Copies a little memory that may not be there. False where it is not. */
 bool ccw_read_memory(const void *from, void *to, size_t size);

@@ -212,6 +212,19 @@ bool ccw_handler_is_of_function(const ccw_handler *handler)
   return ccw_handler_is_of_function(p->handlers[XLA_FFI_ExecutionStage_EXECUTE]);
 }
 
+ccw_status ccw_handler_stage_signature(
+    ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_signature **out_signature)
+{
+  XLA_FFI_Handler *function = ccw_bundle_function(&handler->bundle, stage);
+  if (!function) return ccw_not_found("%s: it has no function for the stage %s", handler->name, ccw_stage_name(stage));
+  const parts *p = handler->release == release_parts ? handler->context : NULL;
+  if (p && p->handlers[stage] && p->handlers[stage]->signature) {
+    *out_signature = ccw_signature_retain(p->handlers[stage]->signature);
+    return ccw_ok();
+  }
+  return ccw_library_signature_of(handler->libraries[stage], function, handler->name, out_signature);
+}
+
 const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
 {
   const parts *p = handler->release == release_parts ? handler->context : NULL;
@@ -219,14 +232,6 @@ const char *ccw_handler_name_of(const ccw_handler *handler, XLA_FFI_ExecutionSta
 }
 
 int ccw_handler_minor(const ccw_handler *handler, XLA_FFI_ExecutionStage stage) { return handler->minors[stage]; }
-
-ccw_status ccw_handler_stage_signature(
-    ccw_handler *handler, XLA_FFI_ExecutionStage stage, ccw_signature **out_signature)
-{
-  XLA_FFI_Handler *function = ccw_bundle_function(&handler->bundle, stage);
-  if (!function) return ccw_not_found("%s: it has no function for the stage %s", handler->name, ccw_stage_name(stage));
-  return ccw_library_signature_of(handler->libraries[stage], function, handler->name, out_signature);
-}
 
 static bool lacks_type(const ccw_handler *handler, XLA_FFI_ExecutionStage stage)
 {

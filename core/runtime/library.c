@@ -553,21 +553,35 @@ void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text)
 }
 
 /* The address that a symbol names: of a variable, or what a function without parameters returns. */
-static ccw_status find_address(const ccw_library *library, const char *symbol, void **out_address)
+static ccw_status find_address(ccw_library *library, const char *symbol, size_t size, void **out_address)
 {
+  char carried[256];
+  snprintf(carried, sizeof carried, "ccw_signature_%s", symbol);
   for (const ccw_type_variable *v = types_of(library); v; v = v->next) {
     bool is_info = v->info && ccw_type_variable_has_info(v, symbol);
-    if (!is_info && strcmp(v->symbol, symbol) != 0) continue;
+    bool is_id = strcmp(v->symbol, symbol) == 0;
+    if (!(is_info && size == sizeof *v->info) && !(is_id && size == sizeof *v->id)) continue;
     *out_address = is_info ? (void *)(uintptr_t)v->info : (void *)v->id;
     return ccw_ok();
   }
   void *handle = library->image ? library->image->handle : dlopen(ccw_library_path(library), RTLD_NOW | RTLD_NOLOAD);
   void *address = handle ? dlsym(handle, symbol) : NULL;
   if (!address) return no_such_handler(library, symbol, "exports no");
+  Dl_info about;
+  const ElfW(Sym) *found = NULL;
   if (ccw_is_code(address)) {
+    ccw_signature *signature = NULL;
+    ccw_status ignored = ccw_library_find_signature(library, symbol, &signature);
+    ccw_status_free(ignored);
+    ccw_signature_release(signature);
+    if (signature || dlsym(handle, carried))
+      return ccw_invalid("%s: %s is a handler, and gives no address", ccw_library_path(library), symbol);
     void *(*function)(void);
     memcpy(&function, &address, sizeof function);
     address = function();
+  } else if (dladdr1(address, &about, (void **)&found, RTLD_DL_SYMENT) && found && found->st_size != size) {
+    return ccw_invalid("%s: expected a variable of %zu bytes, %s has %zu", ccw_library_path(library), size, symbol,
+        (size_t)found->st_size);
   }
   if (!address) return ccw_invalid("%s: %s gives no address", ccw_library_path(library), symbol);
   *out_address = address;
@@ -598,8 +612,8 @@ ccw_status ccw_library_register_type(
     ccw_text_add(out_name, "%s", ccw_state_type_of(variable->id->type_id)->name);
     return ccw_text_status(out_name);
   }
-  CCW_TRY(find_address(library, id_symbol, &id));
-  if (info_symbol) CCW_TRY(find_address(library, info_symbol, &info));
+  CCW_TRY(find_address(library, id_symbol, sizeof(XLA_FFI_TypeId), &id));
+  if (info_symbol) CCW_TRY(find_address(library, info_symbol, sizeof(XLA_FFI_TypeInfo), &info));
   CCW_TRY(ccw_state_type_register(name, strlen(name), id, info));
   ccw_text_add(out_name, "%s", name);
   return ccw_text_status(out_name);

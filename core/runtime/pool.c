@@ -47,7 +47,7 @@ static void *serve(void *nothing)
     if (!first) last = &first;
     --queued;
     pthread_mutex_unlock(&lock);
-    ccw_foreign_task(t->run, t->data, t->name);
+    ccw_foreign_task(t->run, t->data, t->name, "a task");
     ccw_release(t, sizeof *t);
     pthread_mutex_lock(&lock);
   }

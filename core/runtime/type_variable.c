@@ -154,14 +154,20 @@ ccw_status ccw_type_variable_register(const char *path, ccw_type_variable *v)
 
 void ccw_type_variables_say_unregistered(const ccw_type_variable *variables, ccw_text *text)
 {
-  static const char first[] = "; register it, as in lib:type \"NAME\"; not registered in its library: ";
-  const char *before = first;
+  const ccw_type_variable *first = NULL;
+  int64_t count = 0;
   for (const ccw_type_variable *v = variables; v; v = v->next) {
     if (v->id->type_id != 0) continue;
-    ccw_text_add(text, "%s%s", before, v->type);
-    before = ", ";
+    if (count++ == 0) first = v;
   }
-  if (before == first) ccw_text_add(text, "; register it: " CCW_REGISTER_BY_SYMBOL, "NAME");
+  if (count == 0)
+    ccw_text_add(text, "; register it: " CCW_REGISTER_BY_SYMBOL, "NAME");
+  else if (count == 1)
+    ccw_text_add(text, "; register it: lib:type \"%s\"", first->type);
+  else
+    ccw_text_add(text, "; register it, as in lib:type \"NAME\"; not registered in its library: %s", first->type);
+  for (const ccw_type_variable *v = count > 1 ? first->next : NULL; v; v = v->next)
+    if (v->id->type_id == 0) ccw_text_add(text, ", %s", v->type);
 }
 
 /* The name of the type that a parameter is about; NULL where it is about none. */

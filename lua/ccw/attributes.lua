@@ -23,8 +23,8 @@ end
 --- A plain number as a kind wants it; complain(format, ...) raises. What no kind is known of stays as it is.
 local function fit(number, kind, refuse)
   if kind.form ~= "scalar" and kind.form ~= "enum" and kind.form ~= "pointer" then return number end
-  local scalar, why = core.fit(kind.form == "pointer" and "s64" or kind.dtype, number)
-  return scalar or refuse(": %s", why)
+  local scalar, why, code = core.fit(kind.form == "pointer" and "s64" or kind.dtype, number)
+  return scalar or refuse(code, ": %s", why)
 end
 
 --- The array attribute that a list of plain numbers stands for: of the dtype that is wanted, else s64 of integers, f64 of
@@ -36,8 +36,8 @@ local function from_list(list, kind, complain, refuse)
     local buffer = core.buffer(("%s[%d]"):format(kind.dtype, length))
     for i = 1, length do
       if type(list[i]) ~= "number" then complain("[%d]: expected a number, got %s", i, core.kind(list[i]) or type(list[i])) end
-      local scalar, problem = core.fit(kind.dtype, list[i])
-      if not scalar then refuse("[%d]: %s", i, problem) end
+      local scalar, problem, code = core.fit(kind.dtype, list[i])
+      if not scalar then refuse(code, "[%d]: %s", i, problem) end
       core.put(buffer, i - 1, scalar)
     end
     return buffer
@@ -61,8 +61,8 @@ local unknown = { form = "unknown" }
 --- The value of an attribute as the builder takes it. `path` is the list of names that lead here; `wanted` the kind that it is to
 --- be, as core.attribute_kinds has it; `who` wants it.
 local function convert(value, path, wanted, who, fail, position)
-  local function refuse(format, ...)
-    errors.raise("INVALID_ARGUMENT", ("%s: attribute '%s'" .. format):format(who, join(path), ...))
+  local function refuse(code, format, ...)
+    errors.raise(code, ("%s: attribute '%s'" .. format):format(who, join(path), ...))
   end
   if type(value) == "number" then return fit(value, wanted, refuse) end
   if type(value) == "string" and wanted.values and wanted.values[value] then
@@ -72,7 +72,7 @@ local function convert(value, path, wanted, who, fail, position)
     local names = {}
     for name in pairs(wanted.values) do names[#names + 1] = name end
     table.sort(names)
-    refuse(": expected %s or its number, got %s", table.concat(names, ", "), core.quote(value))
+    refuse("INVALID_ARGUMENT", ": expected %s or its number, got %s", table.concat(names, ", "), core.quote(value))
   end
   if scalar_types[type(value)] then return value end
   local kind, open = core.kind(value)
@@ -111,17 +111,28 @@ end
 --- Kinds of attributes by signature.
 local kinds_of = setmetatable({}, { __mode = "k" })
 
+--- Kinds of attributes, and those that further signatures know besides.
+local function merged(kinds, signatures)
+  local all = {}
+  for _, signature in ipairs(signatures) do
+    for name, kind in pairs(core.attribute_kinds(signature)) do all[name] = kind end
+  end
+  for name, kind in pairs(kinds) do all[name] = kind end
+  return all
+end
+
 --- The attributes of a call, as core takes them: a dictionary, a simple table or nil; fail(position, format, ...) raises. Plain
---- numbers become what the signature, or nil, says of them; `who` wants them.
-function M.from(value, fail, position, signature, who)
+--- numbers become what the signature, or nil, says of them, or one of `more`; `who` wants them.
+function M.from(value, fail, position, signature, who, more)
   if value == nil then return nil end
   local kind = core.kind(value)
   if kind == "attributes" then return value end
   if type(value) == "string" then fail(position, "expected a table of attributes: an opaque string is no typed FFI") end
   if type(value) ~= "table" then fail(position, "expected a table of attributes, got %s", kind or type(value)) end
-  if core.is_simple(value) then return value end
+  if core.is_simple(value) and not more then return value end
   if signature and not kinds_of[signature] then kinds_of[signature] = core.attribute_kinds(signature) end
-  return build(value, {}, signature and kinds_of[signature] or {}, who, fail, position)
+  local kinds = signature and kinds_of[signature] or {}
+  return build(value, {}, more and merged(kinds, more) or kinds, who, fail, position)
 end
 
 --- A dictionary of a table without a signature; fail(position, format, ...) raises, `who` wants it.

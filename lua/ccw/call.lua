@@ -212,6 +212,17 @@ local function signature_of(handler)
   return signature or nil
 end
 
+--- Signatures of the other stages of a handler, as far as they are known: nil where it has none. All get the same attributes.
+local function stage_signatures(handler)
+  local stages = handler.stages
+  if #stages == 1 then return nil end
+  local list = {}
+  for _, stage in ipairs(stages) do
+    if stage ~= "execute" then list[#list + 1] = core.handler_stage_signature(handler, stage) end
+  end
+  return list[1] and list or nil
+end
+
 --- The types of the results, as the operands determine them: one, or a tuple.
 local function determined_results(signature, who, operands, fail)
   if not signature then fail(3, "expected types of results: %s has no signature that could tell them", who) end
@@ -243,7 +254,7 @@ local function hand_over(receive, fail, target, operands, results, attrs, option
     flat_results = {}
     returns = make_results(results, flat_results, fail, 0)
   end
-  local flat_attributes = attributes.from(attrs, fail, 4, signature, name or handler.name)
+  local flat_attributes = attributes.from(attrs, fail, 4, signature, name or handler.name, signature and stage_signatures(handler))
   return receive(handler, flat_operands, flat_results, flat_attributes, returns, name, aliases, run_id, device_ordinal, strict,
     as_it_is, more)
 end
@@ -259,13 +270,27 @@ local future_meta = { __name = "ccw.future", __index = errors.index_of("future",
 local pending = {}
 local current = setmetatable({}, { __mode = "k" }) -- the newest future of a call
 
---- Takes the outcome of a future, whose run is complete.
+--- Waits while another thread waits for the same future, as long as there is time.
+local function wait_with_others(future, seconds)
+  local deadline = core.clock() + seconds
+  while future.waits and (seconds < 0 or core.clock() < deadline) do core.pause(0.001) end
+end
+
+local function raise_late(future, seconds)
+  errors.raise("DEADLINE_EXCEEDED",
+    ("%s: its future was not complete after %g seconds"):format(core.call_name(future.call), seconds))
+end
+
+--- Takes the outcome of a future, once its run is complete; below 0 that takes as long as it takes.
 local function settle(future, seconds)
-  local results, err = errors.try(core.call_wait, future.call, seconds)
-  if results == false then
-    errors.raise("DEADLINE_EXCEEDED",
-      ("%s: its future was not complete after %g seconds"):format(core.call_name(future.call), seconds))
-  end
+  wait_with_others(future, seconds)
+  if future.settled then return end
+  if future.waits then raise_late(future, seconds) end
+  future.waits = true
+  local ok, results, err = pcall(errors.try, core.call_wait, future.call, seconds)
+  future.waits = false
+  if not ok then error(results, 0) end
+  if results == false then raise_late(future, seconds) end
   pending[future] = nil
   future.settled, future.results, future.error = true, results, err or false
   if future.closes then core.call_close(future.call) end
@@ -274,13 +299,14 @@ end
 --- Settles what has become complete, so that it is not kept any longer.
 local function sweep()
   for future in next, pending do
-    if core.call_done(future.call) then settle(future, 0) end -- which may end the call, and take it off the list
+    if not future.waits and core.call_done(future.call) then settle(future, 0) end -- which may end the call, and take it off the list
   end
 end
 
 --- future:wait([seconds]) -> results. Waits for the call, as long as it takes where no time is given.
 function future_methods:wait(seconds)
   local misuse = errors.misuse_of "wait"
+  if getmetatable(self) ~= future_meta then misuse(1, "a method is called with a colon, f:wait()") end
   errors.check(misuse, 1, seconds, "number", true)
   if seconds and (seconds ~= seconds or seconds < 0) then misuse(1, "expected 0 seconds or more, got %s", tostring(seconds)) end
   if not self.settled then settle(self, seconds or -1) end
@@ -289,7 +315,9 @@ function future_methods:wait(seconds)
 end
 
 --- future:done() -> boolean. Whether the call is complete.
-function future_methods:done() return self.settled or core.call_done(self.call) end
+function future_methods:done()
+  if getmetatable(self) ~= future_meta then errors.misuse_of "done"(1, "a method is called with a colon, f:done()") end
+  return self.settled or core.call_done(self.call) end
 
 function future_meta:__tostring()
   local how = not self:done() and "not complete" or self.error and "failed" or "complete"
@@ -300,9 +328,9 @@ end
 local function start(call)
   sweep()
   local before = current[call]
-  if before and not before.settled and core.call_done(call) then settle(before, 0) end
+  if before and not before.settled and not before.waits and core.call_done(call) then settle(before, 0) end
   core.call_start(call)
-  local future = setmetatable({ call = call, settled = false, closes = false, results = false, error = false }, future_meta)
+  local future = setmetatable({ call = call, settled = false, waits = false, closes = false, results = false, error = false }, future_meta)
   pending[future], current[call] = true, future
   return future
 end
@@ -312,7 +340,7 @@ end
 local function close(call)
   local future = current[call]
   if future and not future.settled then
-    if not core.call_done(call) then
+    if future.waits or not core.call_done(call) then
       future.closes = true
       return
     end
@@ -328,7 +356,8 @@ local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse
 --- call: a call that was prepared, to be run many times.
 -- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
 -- nothing, and raises an error object with the handler's code and message; results of a run that failed are undefined, and say
--- so when they are read. Methods: call:start(), call:stage(name), call:explain([stage]), call:close().
+-- so when they are read. Methods: call:start(), call:stage(name), call:explain([stage]), call:recorded(), call:replay(),
+-- call:close().
 
 --- ccw.prepare(target, operands [, results [, attributes [, options]]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.
@@ -340,24 +369,27 @@ function M.prepare(target, operands, results, attrs, options)
 end
 
 --- options: what may be said of a call, the last argument of ccw.call and ccw.prepare, as a table.
--- platform            the platform to look a name up for, "Host"
--- aliases             {[0] = 1}: result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the
---                     operand's own buffer is overwritten
--- checked             run the handler on copies that tell what it does wrong: reading or writing past an end, writing to an operand,
---                     leaving elements unwritten. Then it runs again, in a forked child, to see more, unless has_side_effect is
---                     true. The default at the prompt, and nowhere else
--- strict              check that a pred result holds 0 and 1 only
--- signature           false: hand the call over as it is, for the handler itself to check
--- run_id              and device_ordinal, for handlers that ask; 0 both
--- custom_options      a table like that of attributes, for handlers that ask
--- user_data           {NAME = value} by the names of registered types, see lib:type: a buffer's memory, a copy of a string's bytes, or
---                     a light userdata
--- like_xla            true: answer as XLA's CPU does, which has no scratch memory; without it there is some
--- stages              which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare,
---                     initialize and execute, for which "all" stands everywhere; or a list of names; "by hand": none runs by itself,
---                     see call:stage
--- has_side_effect     and schedule change nothing else, since a call runs always and at once; api_version may be 4, the typed FFI; a
---                     literal is refused
+-- - checked: run the handler on copies of operands and results that tell what it does wrong: reading or writing past an end, writing
+-- to an operand, leaving elements unwritten. Then it runs again, in a forked child, to see more, unless it leaves a future, is
+-- written in Lua, or has_side_effect is true. Scratch memory, state and user data are not watched. The default at the prompt, and
+-- nowhere else.
+-- - aliases: {[0] = 1}, result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the operand's own
+-- buffer is overwritten.
+-- - strict: check that a pred result holds 0 and 1 only.
+-- - signature: false hands the call over as it is, for the handler itself to check.
+-- - run_id: for handlers that ask; 0 where none is given.
+-- - device_ordinal: for handlers that ask; 0 where none is given, -1 is unknown.
+-- - custom_options: a table like that of attributes, for handlers that ask. Nothing says what is wanted, so that plain numbers are s64
+-- and f64: ccw.f32(1) says otherwise.
+-- - user_data: {NAME = value} by the names of registered types, see lib:type and ccw.types: a buffer's memory, a copy of a string's
+-- bytes, or a light userdata.
+-- - like_xla: true answers as XLA's CPU does, which has no scratch memory; without it there is some.
+-- - stages: which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare, initialize and
+-- execute, for which "all" stands everywhere; or a list of names; "by hand": none runs by itself, see call:stage. All stages get the
+-- same attributes.
+-- - platform: the platform to look a name up for, "Host" where none is given.
+-- - has_side_effect: true forbids the second run of a checked call. A call runs always and at once in any case.
+-- - api_version: 4, the typed FFI, and no other.
 
 --- ccw.call(target, operands [, results [, attributes [, options]]]) -> results.
 -- Runs a custom call. The target is a handler, a table of handlers by stage, or a registered name. Operands are a list of

@@ -8,23 +8,45 @@ local M = {}
 
 local COLUMNS = 80
 local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "future",
-  "promise", "threads", "scratch", "error" }
+  "promise", "threads", "scratch", "options", "error" }
 
---- A doc comment for a terminal: what is called on a line of its own, the rest wrapped.
-local function lay_out(text)
-  text = text:gsub("\n", " ")
-  local head, body = text:match "^(ccw[^ ]*%b()[^.]*%.) +(.*)$"
-  if not head then head, body = text:match "^(%l+:[%w_]+%b()[^.]*%.) +(.*)$" end
-  local lines, line = { head }, ""
-  for word in (body or text):gmatch "%S+" do
+--- Adds a paragraph to lines, wrapped, all but its first line indented by so much.
+local function wrap(text, indent, lines)
+  local line = ""
+  for word in text:gmatch "%S+" do
     if #line + #word >= COLUMNS and line ~= "" then
       lines[#lines + 1] = line
-      line = ""
+      line = (" "):rep(indent) .. word
+    else
+      line = line == "" and word or line .. " " .. word
     end
-    line = line == "" and word or line .. " " .. word
   end
   lines[#lines + 1] = line
+end
+
+--- The parts of a doc comment: its text, then the items of its list, which begin with "- ".
+local function split(text)
+  local parts = {}
+  for part in (text .. "\n- "):gmatch "(.-)\n%- " do parts[#parts + 1] = part:gsub("\n", " ") end
+  return parts
+end
+
+--- A doc comment for a terminal: what is called on a line of its own, the rest wrapped, items of a list below it.
+local function lay_out(text)
+  local parts = split(text)
+  local head, body = parts[1]:match "^(ccw[^ ]*%b()[^.]*%.) +(.*)$"
+  if not head then head, body = parts[1]:match "^(%l+:[%w_]+%b()[^.]*%.) +(.*)$" end
+  local lines = { head }
+  wrap(body or parts[1], 0, lines)
+  for i = 2, #parts do wrap("- " .. parts[i], 2, lines) end
   return table.concat(lines, "\n")
+end
+
+--- What is said of an option of calls.
+local function option(name)
+  for _, part in ipairs(split(reference.options)) do
+    if part:match "^([%w_]+):" == name then return "option " .. part end
+  end
 end
 
 local function overview()
@@ -50,6 +72,7 @@ local function find(name)
   for _, kind in ipairs(kinds) do
     if #texts == 0 and method then texts[1] = reference[kind .. ":" .. method] end
   end
+  if #texts == 0 then texts[1] = option(bare) end
   for i, text in ipairs(texts) do texts[i] = lay_out(text) end
   return #texts > 0 and table.concat(texts, "\n\n") or nil
 end

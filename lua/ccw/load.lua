@@ -6,8 +6,8 @@ local ask = require "ccw.ask"
 local M = {}
 
 --- library: handlers in a file, as ccw.load gives them.
--- library.NAME is a handler; print(library) lists them with their signatures. Methods: lib:handler(name [, signature]), lib:names(),
--- lib:path(), lib:registered(), lib:refused(), lib:close().
+-- library.NAME is a handler; print(library) lists them with their signatures. Methods: lib:handler(name [, signature]),
+-- lib:type(name [, id [, info]]), lib:names(), lib:path(), lib:registered(), lib:refused(), lib:close().
 local meta, methods = core.library_metatable, {}
 
 local function lines(text)

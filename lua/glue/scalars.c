@@ -214,15 +214,15 @@ static int dtypes(lua_State *L)
   return 1;
 }
 
-/* fit(dtype, number) -> scalar, or nil and why not: as ccw_scalar_fit. */
+/* fit(dtype, number) -> scalar, or nil, why, code not: as ccw_scalar_fit. */
 static int scalar_fit(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 1);
   ccw_scalar scalar;
   luaL_argexpected(L, to_scalar(L, 2, &scalar), 2, "number");
-  lua_settop(L, 2);
+  ccw_status status = ccw_scalar_fit(scalar, dtype, &scalar);
   lua_pushnil(L);
-  if (push_problem(L, ccw_scalar_fit(scalar, dtype, &scalar)) > 0) return 2;
+  if (status.code) return push_unless(L, status);
   push_box(L, scalar);
   return 1;
 }

@@ -60,6 +60,18 @@ static int threads(lua_State *L)
   return 1;
 }
 
+/* pause(seconds). Lets other threads have the Lua state for a moment. */
+static int pause_for(lua_State *L)
+{
+  double seconds = luaL_checknumber(L, 1);
+  struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  owner *o = owner_of(L);
+  int depth = owner_give_up(o);
+  nanosleep(&time, NULL);
+  owner_take_back(o, depth);
+  return 0;
+}
+
 /* kind(value) -> string, open. "buffer", "type" and so on for what is of this module, else nil; and whether it is usable
  * still. */
 static int kind(lua_State *L)
@@ -164,8 +176,8 @@ static int fail_memory(lua_State *L)
 
 void open_tools(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"block", block}, {"threads", threads},
-      {"kind", kind}, {"clock", clock_now}, {"home", home}, {"make_folder", make_folder}, {"memory", memory},
-      {"fail_memory", fail_memory}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"near", near}, {"quote", quote}, {"block", block}, {"pause", pause_for},
+      {"threads", threads}, {"kind", kind}, {"clock", clock_now}, {"home", home}, {"make_folder", make_folder},
+      {"memory", memory}, {"fail_memory", fail_memory}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

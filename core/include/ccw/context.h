@@ -269,7 +269,7 @@ typedef struct ccw_scratch {
   } blocks[CCW_SCRATCH_BLOCKS];
 } ccw_scratch;
 
-/* Takes `size` bytes at a multiple of `alignment`, a power of two. RESOURCE_EXHAUSTED: there are none, or CCW_SCRATCH_BLOCKS
+/* Takes `size` bytes at a multiple of `alignment`, a power of two, 16 at the most, as in XLA. RESOURCE_EXHAUSTED: there are none, or CCW_SCRATCH_BLOCKS
  * pieces are taken already. UNIMPLEMENTED, or what the runtime says: XLA has no scratch memory on the CPU. */
 static inline ccw_status ccw_scratch_take(ccw_scratch *scratch, size_t size, size_t alignment, void **out_data)
 {

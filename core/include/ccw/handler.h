@@ -20,7 +20,8 @@
  *   ATTRS(dictionary, d)           all of them, read late: ccw_attr(d, "name", kind, &x)
  *   ATTRS(struct(T), s)            all of them, CCW_STRUCT(T, ...)
  *   CTX(what, c)                   stream, stream_as(T), scratch, threads, run_id, device_ordinal, state(T), prepared(T),
- *                                  initialized(T), user_data(T), extension(T), custom_options, frame, type(T)
+ *                                  initialized(T), user_data(T), extension(T), custom_options, frame, type(T); context.h
+ *                                  says what can be done with them: ccw_scratch_take, ccw_threads_for, ccw_future_create
  *   NEW_STATE(T, p)                T **p: the state that this stage makes, CCW_STATE(T, deleter). That of prepare and initialize
  *                                  is for GPUs: XLA on the CPU ends the process when it is asked for it
  *   TRAIT(command_buffer_compatible)
