@@ -176,6 +176,11 @@ describe("CC-36 state", function()
     lib:type "mark"
     assert.matches("libruntime.so: has no type 'marc'; it has mark, settings$", failure(lib.type, lib, "marc"))
     refuses("bad argument #1 to 'type' (expected a string, got number)", lib.type, lib, 1)
+    assert.matches("libruntime.so: frames is a handler, and gives no address$", failure(lib.type, lib, "X", "frames"))
+    assert.matches("expected a variable of 8 bytes, ccw_type_info_mark has 24$", failure(lib.type, lib, "X", "ccw_type_info_mark"))
+    assert.matches("expected a variable of 24 bytes, ccw_type_id_mark has 8$",
+      failure(lib.type, lib, "X", "ccw_type_id_settings", "ccw_type_id_mark"))
+    assert.is_nil(core.state_type "X")
   end)
 end)
 
@@ -402,6 +407,30 @@ describe("CC-38 a future", function()
     assert.equal(before, blocks())
   end)
 
+  it("is waited for by several threads, and keeps no other call from being made", function()
+    local promise
+    local slow = ccw.bind "slow() -> (y: f32[])":to(function(y)
+      y:fill(1)
+      promise = ccw.promise()
+      return promise
+    end)
+    local log = {}
+    local function note(value) log[#log + 1] = tostring(value) end
+    local two = ccw.bind "two(@threads) -> (y: f32[])":to(function(threads, y)
+      local waiting = ccw.prepare(slow, {}, "f32[]"):start()
+      for _ = 1, 2 do threads:run(function() note(waiting:wait()) end) end
+      threads:run(function()
+        promise:complete()
+        note(ccw.prepare(slow, {}, "f32[]"))
+        note(waiting:wait())
+      end)
+      y:fill(1)
+    end)
+    ccw.call(two, {}, "f32[]")
+    table.sort(log)
+    assert.same({ "f32[] 1", "f32[] 1", "f32[] 1", "prepared call of slow" }, log)
+  end)
+
   it("works in coroutines", function()
     local log = {}
     local function worker(slot)
@@ -440,6 +469,13 @@ describe("results of a call that failed", function()
     assert.equal(8, #y:bytes()) -- the memory is there, for those who want to look
     y[1], y[2] = 1, 2
     assert.equal("f32[2] {1, 2}", tostring(y))
+  end)
+
+  it("are no operands", function()
+    local y = ccw.array("s64[]", 7)
+    failure(ccw.call, counting, {}, { y }, { fails = "execute" })
+    assert.equal("INVALID_ARGUMENT: frames: arg 0: undefined: the call that was to write it failed",
+      failure(ccw.call, lib.frames, { y }, "s64[]"))
   end)
 
   it("are good again after a call that succeeds", function()
@@ -510,6 +546,11 @@ describe("a checked call", function()
     assert.matches("arg 0 'x': written, an operand is read only, element 3 of 3, in write_operand (runtime.c:", text, 1, true)
     assert.equal("PERMISSION_DENIED", err.code)
     assert.equal(3, operand[3]) -- it was written in a copy
+  end)
+
+  it("lets a handler survive that takes an index from behind an operand", function()
+    local text = failure(checked, "gather_past", { ccw.s32 { 0, 1 }, ccw.f32 { 1, 2 } }, "f32[]")
+    assert.matches("arg 0 'at': read past its end, element 3 of 2, in gather_past (runtime.c:", text, 1, true)
   end)
 
   it("finds what is never written", function()

@@ -290,14 +290,20 @@ static void limit_time(double seconds)
   setitimer(ITIMER_REAL, &limit, NULL);
 }
 
+static bool run_layout(
+    ccw_checked *checked, ccw_guard_layout layout, double seconds, ccw_checked_again *again, void *context)
+{
+  limit_time(seconds);
+  begin(checked, layout, true);
+  return again(context);
+}
+
 /* First where the start is aligned, since a handler that takes that for granted may not survive the other. */
 static void run_in_child(ccw_checked *checked, double seconds, ccw_checked_again *again, void *context)
 {
   unwritten *found = ccw_guard_shared(checked->guard);
   be_quiet();
-  limit_time(seconds);
-  begin(checked, CCW_GUARD_FIRST, true);
-  if (!again(context)) _exit(0);
+  if (!run_layout(checked, CCW_GUARD_FIRST, seconds, again, context)) _exit(0);
   for (int64_t i = 0; i < checked->count; ++i) {
     const side *s = &checked->sides[i];
     if (!s->is_unwritten) continue;
@@ -305,17 +311,30 @@ static void run_in_child(ccw_checked *checked, double seconds, ccw_checked_again
     found[i] = find_unwritten(checked, s, s->data, second, is_steady(checked, s, s->data, second));
   }
   ccw_guard_finish(checked->guard, CCW_GUARD_FIRST);
-  limit_time(seconds);
-  begin(checked, CCW_GUARD_LAST, true);
-  if (again(context)) ccw_guard_finish(checked->guard, CCW_GUARD_LAST);
+  if (run_layout(checked, CCW_GUARD_LAST, seconds, again, context)) ccw_guard_finish(checked->guard, CCW_GUARD_LAST);
   _exit(0);
 }
 
+/* Where nothing lies behind a copy but memory that tells. */
+static void run_last_in_child(ccw_checked *checked, double seconds, ccw_checked_again *again, void *context)
+{
+  be_quiet();
+  if (run_layout(checked, CCW_GUARD_LAST, seconds, again, context)) ccw_guard_finish(checked->guard, CCW_GUARD_LAST);
+  _exit(0);
+}
+
+/* What lies around the copies in the first child can end it, where it is taken for an index: then there is another one. */
 static void run_again(ccw_checked *checked, double seconds, ccw_checked_again *again, void *context)
 {
+  int ended;
   pid_t child = fork();
   if (child == 0) run_in_child(checked, seconds, again, context);
-  int ended;
+  while (child > 0 && waitpid(child, &ended, 0) < 0 && errno == EINTR) continue;
+  if (child <= 0 || ccw_guard_is_finished(checked->guard, CCW_GUARD_FIRST) || !WIFSIGNALED(ended) ||
+      WTERMSIG(ended) == SIGALRM)
+    return;
+  child = fork();
+  if (child == 0) run_last_in_child(checked, seconds, again, context);
   while (child > 0 && waitpid(child, &ended, 0) < 0 && errno == EINTR) continue;
 }
 

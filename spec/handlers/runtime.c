@@ -362,3 +362,12 @@ CCW_HANDLER(write_some, RET(u8, 1, y), ATTR(s64, count))
   for (int64_t i = 0; i < count; ++i) y.data[i] = (uint8_t)i;
   return ccw_ok();
 }
+
+/* Reads an index too many, and uses it. */
+CCW_HANDLER(gather_past, ARG(s32, 1, at), ARG(f32, 1, x), RET(f32, 0, y))
+{
+  volatile float sum = 0;
+  for (int64_t i = 0; i <= at.dims[0]; ++i) sum += x.data[((const volatile int32_t *)at.data)[i]];
+  *y.data = sum;
+  return ccw_ok();
+}
