@@ -107,7 +107,7 @@ describe("the prompt", function()
     assert.equal("[[\ntwo\nlines]]", answer "'two\\nlines'")
   end)
 
-  it("steps through official handlers, and outlives those that throw, overrun and answer late", function()
+  it("steps through official handlers, and outlives those that throw, overrun and answer late #plain", function()
     local versions, overruns = support.library "versions_0.12.0.1", support.library "overruns"
     if not (support.exists(versions) and support.exists(overruns)) then return pending "built with gcc where the headers could be had" end
     local code = ([[
