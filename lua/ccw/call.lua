@@ -214,8 +214,8 @@ end
 
 --- Signatures of the other stages of a handler, as far as they are known: nil where it has none. All get the same attributes.
 local function stage_signatures(handler)
+  if not core.has_stages(handler) then return nil end
   local stages = handler.stages
-  if #stages == 1 then return nil end
   local list = {}
   for _, stage in ipairs(stages) do
     if stage ~= "execute" then list[#list + 1] = core.handler_stage_signature(handler, stage) end

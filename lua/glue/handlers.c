@@ -118,6 +118,14 @@ static void push_stages(lua_State *L, const XLA_FFI_Handler_Bundle *bundle)
 #undef PUSH
 }
 
+/* has_stages(handler) -> boolean. Whether it has a function for another stage than execute. */
+static int handler_has_stages(lua_State *L)
+{
+  XLA_FFI_Handler_Bundle bundle = ccw_handler_describe(check_handler(L, 1)).bundle;
+  lua_pushboolean(L, bundle.instantiate || bundle.prepare || bundle.initialize || bundle.record);
+  return 1;
+}
+
 /* Fields: name; library, the path it came from; version, of the FFI API; traits and stages, lists. */
 static int handler_index(lua_State *L)
 {
@@ -201,7 +209,8 @@ void open_handlers(lua_State *L)
       {"platform", platform_name}, {"registered", registry_at}, {"handler_signature", handler_signature},
       {"handler_ask", handler_ask}, {"set_signature", handler_set_signature}, {"handler_library", handler_library},
       {"handler_place", handler_place}, {"handler_stage_signature", handler_stage_signature},
-      {"handler_lacks_type", handler_lacks_type}, {"handler_of_stage", handler_of_stage}, {NULL, NULL}};
+      {"has_stages", handler_has_stages}, {"handler_lacks_type", handler_lacks_type},
+      {"handler_of_stage", handler_of_stage}, {NULL, NULL}};
   new_kind(L, CCW_HANDLER, metamethods, NULL);
   lua_setfield(L, -2, "handler_metatable");
   luaL_setfuncs(L, functions, 0);
