@@ -160,3 +160,9 @@ ccw_status ccw_status_in(ccw_status status, const char *context)
   ccw_status_free(status);
   return ccw_status_of_text(status.code, &text);
 }
+
+const char *ccw_base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}

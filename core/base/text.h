@@ -13,6 +13,9 @@ void ccw_text_add_caret(ccw_text *text, const char *source, size_t length, size_
 /* The order of two strings of bytes, as by memcmp; a shorter one comes first. */
 int ccw_compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length);
 
+/* The part of a path behind the last slash. Borrowed from it. */
+const char *ccw_base_name(const char *path);
+
 /* Makes a failure of a text, which is freed. */
 CCW_MUST_USE ccw_status ccw_status_of_text(XLA_FFI_Error_Code code, ccw_text *text);
 

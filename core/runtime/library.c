@@ -72,13 +72,6 @@ static void prepare_loading(void)
   offer_api();
 }
 
-/* The part of a path behind the last slash. */
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* ---- images --------------------------------------------------------------------------------------------------------- */
 
 static ccw_status new_image(const char *path, const struct stat *about, image **out_image)
@@ -431,7 +424,7 @@ void ccw_library_place_of(const ccw_library *library, XLA_FFI_Handler *function,
     return;
   }
   bool is_own = library && library->image && dlinfo(library->image->handle, RTLD_DI_LINKMAP, &own) == 0 && own == map;
-  ccw_text_add(out_place, "%s+0x%zx", is_own ? "" : base_name(about.dli_fname),
+  ccw_text_add(out_place, "%s+0x%zx", is_own ? "" : ccw_base_name(about.dli_fname),
       (size_t)((const char *)address - (const char *)about.dli_fbase));
 }
 
@@ -528,7 +521,7 @@ ccw_status ccw_library_register_own_type(
   bool is_taken = type_id && type_id->type_id == 0 && ccw_state_type_find(name->ptr, name->len);
   if (!loading || !is_taken) return ccw_state_type_register(name->ptr, name->len, type_id, info);
   ccw_text own = {0};
-  ccw_text_add(&own, "%s: ", base_name(ccw_library_path(loading)));
+  ccw_text_add(&own, "%s: ", ccw_base_name(ccw_library_path(loading)));
   ccw_text_add_bytes(&own, name->ptr, name->len);
   if (ccw_state_type_find(ccw_text_data(&own), own.length)) ccw_text_add(&own, " at %p", (void *)type_id);
   ccw_status status = ccw_text_status(&own);
@@ -555,8 +548,6 @@ void ccw_library_add_type_name(const XLA_FFI_TypeId *variable, ccw_text *text)
 /* The address that a symbol names: of a variable, or what a function without parameters returns. */
 static ccw_status find_address(ccw_library *library, const char *symbol, size_t size, void **out_address)
 {
-  char carried[256];
-  snprintf(carried, sizeof carried, "ccw_signature_%s", symbol);
   for (const ccw_type_variable *v = types_of(library); v; v = v->next) {
     bool is_info = v->info && ccw_type_variable_has_info(v, symbol);
     bool is_id = strcmp(v->symbol, symbol) == 0;
@@ -574,8 +565,7 @@ static ccw_status find_address(ccw_library *library, const char *symbol, size_t 
     ccw_status ignored = ccw_library_find_signature(library, symbol, &signature);
     ccw_status_free(ignored);
     ccw_signature_release(signature);
-    if (signature || dlsym(handle, carried))
-      return ccw_invalid("%s: %s is a handler, and gives no address", ccw_library_path(library), symbol);
+    if (signature) return ccw_invalid("%s: %s is a handler, and gives no address", ccw_library_path(library), symbol);
     void *(*function)(void);
     memcpy(&function, &address, sizeof function);
     address = function();

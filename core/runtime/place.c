@@ -14,12 +14,6 @@
 #include <pthread.h>
 #endif
 
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* Adds "deep::blocks" of "Error deep::blocks<long>(Buffer<11>, long)". */
 static void add_short(const char *name, ccw_text *text)
 {
@@ -181,7 +175,7 @@ static bool print_with_lines(const char *path, uintptr_t base, uintptr_t address
   if (p.function) add_function(p.function, text);
   if (p.function && p.file) {
     ccw_text_add(text, " (");
-    ccw_text_add_escaped(text, base_name(p.file), strlen(base_name(p.file)));
+    ccw_text_add_escaped(text, ccw_base_name(p.file), strlen(ccw_base_name(p.file)));
     ccw_text_add(text, ":%d)", p.line);
   }
   dw.dwfl_end(dwfl);
@@ -218,7 +212,7 @@ void ccw_place_print(uintptr_t address, ccw_text *text)
   if (info.dli_sname)
     add_function(info.dli_sname, text);
   else
-    ccw_text_add(text, "%s+0x%zx", base_name(info.dli_fname), (size_t)(address - (uintptr_t)info.dli_fbase));
+    ccw_text_add(text, "%s+0x%zx", ccw_base_name(info.dli_fname), (size_t)(address - (uintptr_t)info.dli_fbase));
 }
 
 bool ccw_place_is_shared(uintptr_t a, uintptr_t b)

@@ -134,9 +134,8 @@ ccw_type_variable *ccw_type_variable_find(ccw_type_variable *variables, const ch
  * the library in front. */
 static ccw_status name_type(const char *path, const ccw_type_variable *v, ccw_text *out_name)
 {
-  const char *slash = strrchr(path, '/');
   int64_t taken = ccw_state_type_find(v->type, strlen(v->type));
-  if (taken && taken != v->id->type_id) ccw_text_add(out_name, "%s: ", slash ? slash + 1 : path);
+  if (taken && taken != v->id->type_id) ccw_text_add(out_name, "%s: ", ccw_base_name(path));
   ccw_text_add(out_name, "%s", v->type);
   taken = ccw_state_type_find(ccw_text_data(out_name), out_name->length);
   if (taken && taken != v->id->type_id) ccw_text_add(out_name, " at %p", (void *)v->id);

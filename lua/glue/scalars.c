@@ -214,7 +214,7 @@ static int dtypes(lua_State *L)
   return 1;
 }
 
-/* fit(dtype, number) -> scalar, or nil, why, code not: as ccw_scalar_fit. */
+/* fit(dtype, number) -> scalar, or nil, why, code; as ccw_scalar_fit. */
 static int scalar_fit(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 1);

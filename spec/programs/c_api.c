@@ -1,21 +1,13 @@
 /* What is promised to C and cannot be seen from Lua. Prints a line for each promise that is broken. */
 #include <ccw/ccw.h>
 
+#include "expect.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int broken;
-
-#define EXPECT(condition)                                    \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      printf("line %d: not so: %s\n", __LINE__, #condition); \
-      ++broken;                                              \
-    }                                                        \
-  } while (0)
 
 static ccw_shape shape_of(const char *text)
 {

@@ -4,6 +4,8 @@
 #include <ccw/ccw.h>
 #include <ccw/handler.h>
 
+#include "expect.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,16 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int broken;
-
-#define EXPECT(condition)                                    \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      printf("line %d: not so: %s\n", __LINE__, #condition); \
-      ++broken;                                              \
-    }                                                        \
-  } while (0)
 
 static void must(ccw_status status)
 {

@@ -7,20 +7,12 @@
 #include <ccw/ccw.h>
 #include <ccw/handler.h>
 
+#include "expect.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
-
-static _Atomic int broken;
-
-#define EXPECT(condition)                                    \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      printf("line %d: not so: %s\n", __LINE__, #condition); \
-      ++broken;                                              \
-    }                                                        \
-  } while (0)
 
 static inline bool succeeds(ccw_status status)
 {
