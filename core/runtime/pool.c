@@ -42,13 +42,13 @@ static void *serve(void *nothing)
       --idle;
       continue;
     }
-    task *t = first;
-    first = t->next;
+    task t = *first;
+    ccw_release(first, sizeof t); /* before it runs: whoever waits for the end of what it does waits for this, too */
+    first = t.next;
     if (!first) last = &first;
     --queued;
     pthread_mutex_unlock(&lock);
-    ccw_foreign_task(t->run, t->data, t->name, "a task");
-    ccw_release(t, sizeof *t);
+    ccw_foreign_task(t.run, t.data, t.name, "a task");
     pthread_mutex_lock(&lock);
   }
   --running;

@@ -425,8 +425,7 @@ static void exhaust(const task *t)
 {
   enum { MOST = 1000 };
   EXPECT(succeeds(t->run()));
-  rest();
-  int64_t before = ccw_memory_in_use().blocks, n = 0;
+  int64_t before = blocks_at_rest(), n = 0;
   bool ran_out = true;
   for (; ran_out && n < MOST; n += ran_out) {
     bool is_good = is_exhausted(run_with(t, n, &ran_out)) && is_sound(t, before);
@@ -446,7 +445,7 @@ enum { TIMES = 100000 };
 
 static void repeat(const task *t)
 {
-  int64_t before = ccw_memory_in_use().blocks;
+  int64_t before = blocks_at_rest();
   for (int i = 0; i < TIMES; ++i) {
     ccw_status status = t->run();
     if (!status.code) continue;

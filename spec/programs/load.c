@@ -581,9 +581,7 @@ static int64_t prepare_all(void)
   run_futures(&w);
   run_checked_with_tasks(&w);
   release_buffers(&w);
-  while (under_way > 0) rest();
-  for (int i = 0; i < 100; ++i) rest(); /* the last task is over, and its thread lets go of it */
-  return ccw_memory_in_use().blocks;
+  return blocks_at_rest();
 }
 
 int main(int argc, char **argv)

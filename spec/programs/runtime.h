@@ -244,4 +244,31 @@ static inline int64_t settle(int64_t expected)
   return ccw_memory_in_use().blocks;
 }
 
+/* ---- the pool at rest --------------------------------------------------------------------------------------------------- */
+
+static pthread_barrier_t threads_meet;
+static void meet(void *nothing) { (void)nothing, pthread_barrier_wait(&threads_meet); }
+
+CCW_HANDLER(meet_threads, CTX(threads, t))
+{
+  int64_t count = ccw_pool_size();
+  pthread_barrier_init(&threads_meet, NULL, (unsigned)count + 1);
+  for (int64_t i = 0; i < count; ++i) ccw_threads_run(t, meet, NULL);
+  pthread_barrier_wait(&threads_meet);
+  return ccw_ok();
+}
+
+/* The blocks that core has once every thread of the pool is done with what it was given before. */
+static inline int64_t blocks_at_rest(void)
+{
+  ccw_handler *handler;
+  ccw_call *call;
+  must(ccw_handler_new("meet", &(XLA_FFI_Handler_Bundle){.execute = meet_threads}, 0, NULL, &handler));
+  must(ccw_call_prepare(handler, NULL, 0, NULL, 0, NULL, NULL, &call));
+  ccw_handler_release(handler);
+  must(ccw_call_run(call));
+  ccw_call_free(call);
+  return ccw_memory_in_use().blocks;
+}
+
 #endif
