@@ -246,15 +246,20 @@ static inline int64_t settle(int64_t expected)
 
 /* ---- the pool at rest --------------------------------------------------------------------------------------------------- */
 
-static pthread_barrier_t threads_meet;
-static void meet(void *nothing) { (void)nothing, pthread_barrier_wait(&threads_meet); }
+static _Atomic int64_t arrived; /* threads, at all meetings */
+
+static void meet(void *all)
+{
+  ++arrived;
+  while (arrived < (intptr_t)all) rest();
+}
 
 CCW_HANDLER(meet_threads, CTX(threads, t))
 {
   int64_t count = ccw_pool_size();
-  pthread_barrier_init(&threads_meet, NULL, (unsigned)count + 1);
-  for (int64_t i = 0; i < count; ++i) ccw_threads_run(t, meet, NULL);
-  pthread_barrier_wait(&threads_meet);
+  intptr_t all = arrived + count;
+  for (int64_t i = 0; i < count; ++i) ccw_threads_run(t, meet, (void *)all);
+  while (arrived < all) rest();
   return ccw_ok();
 }
 
