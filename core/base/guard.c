@@ -1,16 +1,12 @@
 #include "base/guard.h"
 
-#include <errno.h>
-#include <execinfo.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/fault.h"
 #include "base/memory.h"
 #include "base/mix.h"
 #include "base/text.h"
@@ -46,7 +42,7 @@ struct ccw_guard {
   struct shared *shared;
   size_t shared_size, shared_offset;
   note *notes;
-  int slot;
+  int place; /* among those who own addresses; -1 for none */
   ccw_guard_layout layout;
   int64_t count;
   piece pieces[];
@@ -54,112 +50,11 @@ struct ccw_guard {
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-/* ---- the regions that there are -------------------------------------------------------------------------------------- */
-
-/* A slot is read in a signal handler, while other threads make and free regions: the version is odd while it is written. A
- * region that somebody touches is not being freed, so that a slot which changes meanwhile is another's. */
-typedef struct slot {
-  _Atomic uint32_t version;
-  _Atomic uintptr_t base, end;
-  ccw_guard *_Atomic guard;
-} slot;
-
-enum { SLOTS = 4096 };
-
-static slot slots[SLOTS];
-static atomic_int slots_used; /* those before it were used at some time */
-static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void write_slot(slot *s, ccw_guard *guard, uintptr_t base, uintptr_t end)
-{
-  atomic_fetch_add(&s->version, 1);
-  atomic_store(&s->guard, guard);
-  atomic_store(&s->base, base);
-  atomic_store(&s->end, end);
-  atomic_fetch_add(&s->version, 1);
-}
-
-static bool enter_slot(ccw_guard *guard)
-{
-  pthread_mutex_lock(&slots_lock);
-  int i = 0;
-  while (i < SLOTS && atomic_load(&slots[i].guard)) ++i;
-  if (i < SLOTS) {
-    guard->slot = i;
-    write_slot(&slots[i], guard, (uintptr_t)guard->memory, (uintptr_t)guard->memory + guard->size);
-    if (i >= slots_used) slots_used = i + 1;
-  }
-  pthread_mutex_unlock(&slots_lock);
-  return i < SLOTS;
-}
-
-static void leave_slot(const ccw_guard *guard)
-{
-  pthread_mutex_lock(&slots_lock);
-  write_slot(&slots[guard->slot], NULL, 0, 0);
-  pthread_mutex_unlock(&slots_lock);
-}
-
-static ccw_guard *find_guard(uintptr_t address)
-{
-  for (int i = 0, used = atomic_load(&slots_used); i < used; ++i) {
-    slot *s = &slots[i];
-    uint32_t version = atomic_load(&s->version);
-    if (address < atomic_load(&s->base) || address >= atomic_load(&s->end)) continue;
-    ccw_guard *guard = atomic_load(&s->guard);
-    if (guard && version % 2 == 0 && version == atomic_load(&s->version)) return guard;
-  }
-  return NULL;
-}
-
 /* ---- faults ---------------------------------------------------------------------------------------------------------- */
-
-static const int numbers[] = {SIGSEGV, SIGBUS};
-static struct sigaction before[sizeof numbers / sizeof *numbers];
-
-#if defined(__x86_64__)
-static bool is_write(const ucontext_t *context) { return context->uc_mcontext.gregs[REG_ERR] & 2; }
-static uintptr_t instruction_of(const ucontext_t *context) { return (uintptr_t)context->uc_mcontext.gregs[REG_RIP]; }
-#elif defined(__aarch64__)
-/* The syndrome is one of the records behind the registers: ESR_MAGIC, and WnR in it. */
-static bool is_write(const ucontext_t *context)
-{
-  const unsigned char *at = context->uc_mcontext.__reserved;
-  uint32_t head[2]; /* magic, size */
-  for (size_t left = sizeof context->uc_mcontext.__reserved; left >= 16; at += head[1], left -= head[1]) {
-    memcpy(head, at, sizeof head);
-    if (head[0] == 0x45535201) {
-      uint64_t syndrome;
-      memcpy(&syndrome, at + sizeof head, sizeof syndrome);
-      return syndrome & 1 << 6;
-    }
-    if (head[0] == 0 || head[1] < sizeof head || head[1] > left) break;
-  }
-  return true;
-}
-static uintptr_t instruction_of(const ucontext_t *context) { return (uintptr_t)context->uc_mcontext.pc; }
-#else
-#error "guard.c: tell how this processor says what faulted"
-#endif
 
 static note *note_of(const ccw_guard *guard, ccw_guard_layout layout, int64_t i, ccw_guard_side side, bool write)
 {
   return &guard->notes[((int64_t)layout * guard->count + i) * SORTS + side * 2 + write];
-}
-
-/* The stack of the fault is below the frames of those who handle it. */
-static int32_t walk(uintptr_t instruction, uintptr_t code[CCW_GUARD_DEPTH])
-{
-  void *frames[CCW_GUARD_DEPTH + 16];
-  int count = backtrace(frames, sizeof frames / sizeof *frames), at = 0;
-  while (at < count && (uintptr_t)frames[at] != instruction) ++at;
-  int32_t depth = 1;
-  code[0] = instruction;
-  while (depth < CCW_GUARD_DEPTH && at + depth < count) {
-    code[depth] = (uintptr_t)frames[at + depth];
-    ++depth;
-  }
-  return depth;
 }
 
 static void take_note(note *n, int64_t offset, uintptr_t instruction)
@@ -167,7 +62,7 @@ static void take_note(note *n, int64_t offset, uintptr_t instruction)
   int32_t none = NONE;
   if (!atomic_compare_exchange_strong(&n->state, &none, BEING_WRITTEN)) return;
   n->access.offset = offset;
-  n->access.depth = walk(instruction, n->access.code);
+  n->access.depth = ccw_fault_walk(instruction, n->access.code, CCW_GUARD_DEPTH);
   atomic_store(&n->state, WRITTEN);
 }
 
@@ -178,16 +73,18 @@ static bool open_for(bool write, unsigned char *from, unsigned char *to)
 }
 
 /* Notes the access and opens the whole of what it hit: who passes an end goes on to do so. */
-static bool let_through(ccw_guard *guard, unsigned char *address, const ucontext_t *context)
+static bool let_through(void *context, const ccw_fault *fault)
 {
+  ccw_guard *guard = context;
+  unsigned char *address = (unsigned char *)fault->address;
   int64_t i = 0;
   while (i < guard->count && address >= guard->pieces[i].high) ++i;
   if (i == guard->count) return false;
   piece *p = &guard->pieces[i];
-  bool write = is_write(context);
+  bool write = fault->is_write;
   int64_t offset = address - p->start;
   ccw_guard_side side = offset < 0 ? CCW_GUARD_BEFORE : (size_t)offset >= p->size ? CCW_GUARD_BEHIND : CCW_GUARD_INSIDE;
-  take_note(note_of(guard, guard->layout, i, side, write), offset, instruction_of(context));
+  take_note(note_of(guard, guard->layout, i, side, write), offset, fault->instruction);
   if (address < p->first) {
     atomic_store(&p->is_front_open, true);
     return open_for(write, p->low, p->first);
@@ -195,81 +92,6 @@ static bool let_through(ccw_guard *guard, unsigned char *address, const ucontext
   if (address < p->last) return open_for(write, p->first, p->last);
   atomic_store(&p->is_back_open, true);
   return open_for(write, p->last, p->high);
-}
-
-/* What would have happened without us: the former handler, or the end by this signal once it comes again. */
-static void hand_on(int number, siginfo_t *info, void *context)
-{
-  const struct sigaction *former = &before[number == SIGSEGV ? 0 : 1];
-  if (former->sa_flags & SA_SIGINFO) {
-    former->sa_sigaction(number, info, context);
-  } else if (former->sa_handler != SIG_DFL && former->sa_handler != SIG_IGN) {
-    former->sa_handler(number);
-  } else if (info->si_code > 0 || former->sa_handler == SIG_DFL) {
-    signal(number, SIG_DFL);
-    if (info->si_code <= 0) raise(number); /* somebody sent it: it does not come again by itself */
-  }
-}
-
-static void on_fault(int number, siginfo_t *info, void *context)
-{
-  int error = errno;
-  ccw_guard *guard = info->si_code > 0 ? find_guard((uintptr_t)info->si_addr) : NULL;
-  if (!guard || !let_through(guard, info->si_addr, context)) hand_on(number, info, context);
-  errno = error;
-}
-
-void ccw_guard_hand_on_to_none(void)
-{
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) before[i] = (struct sigaction){.sa_handler = SIG_DFL};
-}
-
-/* ---- a stack for the signal handler: the thread's own may be what is full -------------------------------------------- */
-
-static pthread_key_t stack_key;
-
-static size_t stack_size(void)
-{
-  long least = sysconf(_SC_MINSIGSTKSZ); /* what the registers take */
-  return ccw_align((size_t)(least > 0 ? least : 0) + (64 << 10), page_size());
-}
-
-/* At the end of the thread. */
-static void free_stack(void *stack)
-{
-  stack_t present;
-  if (sigaltstack(NULL, &present) == 0 && present.ss_sp == stack)
-    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE, .ss_size = MINSIGSTKSZ}, NULL);
-  munmap(stack, stack_size());
-}
-
-/* A thread that gets none runs the handler on its own stack, which does but for an overflow. */
-static void give_stack(void)
-{
-  stack_t present;
-  if (sigaltstack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE) || pthread_getspecific(stack_key)) return;
-  size_t size = stack_size();
-  void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (stack == MAP_FAILED) return;
-  if (pthread_setspecific(stack_key, stack) != 0 ||
-      sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = size}, NULL) != 0) {
-    pthread_setspecific(stack_key, NULL);
-    munmap(stack, size);
-  }
-}
-
-static bool is_installed;
-
-static void install(void)
-{
-  void *frames[1];
-  backtrace(frames, 1); /* the first one loads a library, which a signal handler could not */
-  bool good = pthread_key_create(&stack_key, free_stack) == 0;
-  struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-  sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-    good = good && sigaction(numbers[i], NULL, &before[i]) == 0 && sigaction(numbers[i], &action, NULL) == 0;
-  is_installed = good;
 }
 
 /* ---- making ---------------------------------------------------------------------------------------------------------- */
@@ -323,25 +145,27 @@ static bool map(ccw_guard *guard)
   return true;
 }
 
+static ccw_status own(ccw_guard *guard)
+{
+  uintptr_t base = (uintptr_t)guard->memory;
+  return ccw_fault_own(base, base + guard->size, let_through, guard, &guard->place);
+}
+
 ccw_status ccw_guard_new(const int64_t *sizes, int64_t count, size_t shared_size, ccw_guard **out_guard)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install);
-  if (!is_installed) return ccw_unavailable("faults cannot be caught here");
-
   size_t block = sizeof(ccw_guard) + (size_t)count * sizeof(piece);
   ccw_guard *guard = ccw_allocate_zeroed(block);
   if (!guard) return ccw_no_memory(block);
   guard->block = block;
   guard->count = count;
-  guard->slot = -1;
+  guard->place = -1;
   guard->shared_offset = sizeof(shared) + (size_t)(CCW_GUARD_LAYOUTS * SORTS * count) * sizeof(note);
   guard->shared_size = guard->shared_offset + shared_size;
   ccw_status status = ccw_ok();
   if (!lay_out(guard, sizes, count) || !map(guard))
     status = ccw_resource_exhausted("no memory for guarded copies of %lld buffers", (long long)count);
-  else if (!enter_slot(guard))
-    status = ccw_resource_exhausted("more than %d guarded calls at once", SLOTS);
+  else
+    status = own(guard);
   if (status.code)
     ccw_guard_free(guard);
   else
@@ -352,7 +176,7 @@ ccw_status ccw_guard_new(const int64_t *sizes, int64_t count, size_t shared_size
 void ccw_guard_free(ccw_guard *guard)
 {
   if (!guard) return;
-  if (guard->slot >= 0) leave_slot(guard);
+  if (guard->place >= 0) ccw_fault_disown(guard->place);
   if (guard->shared) munmap(guard->shared, guard->shared_size);
   if (guard->memory) munmap(guard->memory, guard->size);
   ccw_release(guard, guard->block);
@@ -401,7 +225,7 @@ static void forget(ccw_guard *guard, ccw_guard_layout layout)
 
 void ccw_guard_arm(ccw_guard *guard, ccw_guard_layout layout)
 {
-  give_stack();
+  ccw_fault_prepare_thread();
   forget(guard, layout);
   guard->layout = layout;
   for (int64_t i = 0; i < guard->count; ++i) {

@@ -1,9 +1,8 @@
 /* guard.h: memory that is lent to foreign code, and that tells where it was left.
  *
  * A guarded region has pieces. In front of each piece and behind it lies memory that may not be touched. Who touches it all
- * the same, in whatever thread, is noted once and then let through, so that it goes on and comes to its end: the region
- * catches SIGSEGV, and hands on what is not its own to whoever caught it before. What lies between a piece and the memory
- * that may not be touched holds a pattern, so that writes there are found afterwards.
+ * the same, in whatever thread, is noted once and then let through, so that it goes on and comes to its end. What lies
+ * between a piece and the memory that may not be touched holds a pattern, so that writes there are found afterwards.
  */
 #ifndef CCW_BASE_GUARD_H
 #define CCW_BASE_GUARD_H
@@ -69,8 +68,5 @@ bool ccw_guard_find(
 
 /* The bytes that a child shares. */
 void *ccw_guard_shared(const ccw_guard *guard);
-
-/* Has faults that are not of a region end the process, as if nobody had caught them before. For a child. */
-void ccw_guard_hand_on_to_none(void);
 
 #endif

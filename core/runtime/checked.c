@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/mix.h"
@@ -272,7 +273,7 @@ static void be_quiet(void)
   is_child = true;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-  ccw_guard_hand_on_to_none();
+  ccw_fault_hand_on_to_none();
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) signal(numbers[i], SIG_DFL);
   sigset_t alarms;
   sigemptyset(&alarms);
