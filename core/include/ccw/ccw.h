@@ -231,6 +231,201 @@ CCW_API bool ccw_type_equal(const ccw_type *a, const ccw_type *b);
 /* Adds the type's text, which ccw_type_parse reads back. */
 CCW_API void ccw_type_print(const ccw_type *type, ccw_text *text);
 
+/* ==== devices ===========================================================================================================
+ *
+ * A device has memory, streams of work, and runs code. "host" is this machine; "sim:0", "sim:1", ... are simulated GPUs, which
+ * are always there; "cuda:0" and "rocm:0" are where a driver is. A device lives as long as the process, and works for any thread.
+ *
+ * Work is queued on streams and runs in the order of each. What fails while it runs is told by the first function that waits for
+ * it; of a device that was broken by it, all say ABORTED from then on, until it is reset. */
+
+typedef struct ccw_device ccw_device;
+typedef struct ccw_stream ccw_stream;
+typedef struct ccw_event ccw_event;
+typedef struct ccw_module ccw_module;
+typedef struct ccw_kernel ccw_kernel;
+typedef struct ccw_graph ccw_graph;
+
+typedef struct ccw_device_info {
+  const char *name;     /* "sim:0" */
+  const char *platform; /* canonical: whose handlers are called for what lies there */
+  int32_t ordinal;
+  char description[128]; /* "NVIDIA H200", "x86-64, 2 processors" */
+  char architecture[32]; /* what code is compiled for: "sm_90", "gfx90a", "sim"; "" of the host */
+  int64_t memory;        /* bytes; 0: unknown */
+  int64_t memory_free;
+  uint32_t warp_size;   /* of 0 it runs no kernels */
+  uint32_t max_threads; /* of a block */
+  uint32_t max_block[3], max_grid[3];
+  int64_t max_shared; /* bytes of a block */
+  int32_t processors;
+} ccw_device_info;
+
+/* The device of that name, "host", "sim:1", "cuda:0"; "sim" is "sim:0". Borrowed: it lives as long as the process.
+ * NOT_FOUND: there is no such device, or not so many. UNAVAILABLE: its driver is not there, and what to do about it. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_open(const char *name, size_t length, ccw_device **out_device);
+
+/* This machine. */
+CCW_API ccw_device *ccw_device_host(void);
+
+/* A callback for a device or, where there is none of that family, NULL and why. */
+typedef void ccw_device_visitor(void *context, const char *name, ccw_device *device, ccw_status why);
+
+/* Visits the devices that there are, and the families of which there are none. */
+CCW_API void ccw_devices_visit(ccw_device_visitor *visit, void *context);
+
+/* Its name and its platform, borrowed. */
+CCW_API const char *ccw_device_name(const ccw_device *device);
+CCW_API const char *ccw_device_platform(const ccw_device *device);
+CCW_API int32_t ccw_device_ordinal(const ccw_device *device);
+
+/* Has a simulated device answer to another platform, canonical: "cuda", "rocm". UNIMPLEMENTED: it is what it is. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_set_platform(ccw_device *device, const char *platform);
+
+/* What is known of it. */
+CCW_API ccw_device_info ccw_device_describe(ccw_device *device);
+
+/* Something that the device cannot do, and why: number `i`; false past the end. Both are borrowed. */
+CCW_API bool ccw_device_cannot(const ccw_device *device, size_t i, const char **out_what, const char **out_why);
+
+/* Waits for all its work. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_synchronize(ccw_device *device);
+
+/* Forgets its work, its memory and its failure. Memory that was taken before is gone: to give it back is fine and does nothing, to use
+ * it is an error. UNIMPLEMENTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_reset(ccw_device *device);
+
+/* Sets an option, for a simulated device: see ?device in Lua. NOT_FOUND, with names that are near; OUT_OF_RANGE. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_set(ccw_device *device, const char *option, double value);
+
+/* ---- memory ---- */
+
+/* `size` bytes of the device, with arbitrary content; NULL for none. `site` says for whom, for ccw_device_visit_memory, and is copied; it
+ * may be NULL. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_allocate(
+    ccw_device *device, size_t size, const char *site, void **out_memory);
+
+/* Gives it back. NULL is fine. INVALID_ARGUMENT: it is none of the device's, or was given back already. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_release(ccw_device *device, void *memory);
+
+/* Memory of the host from which copies to the device are quick and need not be waited for. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_allocate_pinned(ccw_device *device, size_t size, void **out_memory);
+CCW_API CCW_MUST_USE ccw_status ccw_device_release_pinned(ccw_device *device, void *memory, size_t size);
+
+/* A callback for what is allocated. */
+typedef void ccw_allocation_visitor(void *context, const void *memory, size_t size, const char *site);
+
+/* Visits what is allocated, the oldest first, where the device knows it. */
+CCW_API void ccw_device_visit_memory(ccw_device *device, ccw_allocation_visitor *visit, void *context);
+
+typedef enum ccw_copy_kind { CCW_COPY_TO_DEVICE, CCW_COPY_FROM_DEVICE, CCW_COPY_WITHIN } ccw_copy_kind;
+
+/* Queues a copy; memory of the host must stay as it is until it is done. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_copy(
+    ccw_stream *stream, ccw_copy_kind kind, void *to, const void *from, size_t size);
+
+/* Queues filling with a byte. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_fill(ccw_stream *stream, void *memory, int byte, size_t size);
+
+/* Copies between memory of any two devices, the host being one, on the device's own streams, and waits for it. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_copy(
+    ccw_device *to_device, void *to, ccw_device *from_device, const void *from, size_t size);
+
+enum { CCW_ACCESS_DEPTH = 17 };
+
+/* An access of host code to memory of a device, where only the device may. */
+typedef struct ccw_host_access {
+  const void *address;
+  bool is_write;
+  int32_t depth;
+  uintptr_t code[CCW_ACCESS_DEPTH]; /* the instruction, then the return addresses of the functions around it */
+} ccw_host_access;
+
+/* What was noted since the last time: the first accesses to each allocation, up to `most`; how many. Only a simulated device
+ * notes, and lets through; a real one ends the process. */
+CCW_API int64_t ccw_device_take_accesses(ccw_device *device, ccw_host_access *accesses, int64_t most);
+
+/* ---- streams and events ---- */
+
+/* The device's own stream: of calls and copies for which none is named. Borrowed. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_stream(ccw_device *device, ccw_stream **out_stream);
+
+/* Another stream. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_new(ccw_device *device, ccw_stream **out_stream);
+
+/* Lets go of it; its work still runs. NULL is fine. Not the device's own. */
+CCW_API void ccw_stream_free(ccw_stream *stream);
+
+CCW_API ccw_device *ccw_stream_device(const ccw_stream *stream);
+
+/* 0 of the device's own, then by age. */
+CCW_API int64_t ccw_stream_number(const ccw_stream *stream);
+
+/* What a handler gets: a CUstream, a hipStream_t, a ccw_sim_stream *; NULL on the host. */
+CCW_API void *ccw_stream_handle(const ccw_stream *stream);
+
+/* Waits for its work. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_synchronize(ccw_stream *stream);
+
+/* Whether its work is done. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_query(ccw_stream *stream, bool *out_is_done);
+
+/* What is queued on the stream from now on waits for the event, as it was recorded last. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_wait(ccw_stream *stream, ccw_event *event);
+
+CCW_API CCW_MUST_USE ccw_status ccw_event_new(ccw_device *device, ccw_event **out_event);
+CCW_API void ccw_event_free(ccw_event *event);
+
+/* The event happens when what is queued on the stream now is done. */
+CCW_API CCW_MUST_USE ccw_status ccw_event_record(ccw_event *event, ccw_stream *stream);
+CCW_API CCW_MUST_USE ccw_status ccw_event_synchronize(ccw_event *event);
+
+/* Seconds from one event to another. FAILED_PRECONDITION: one has not happened. */
+CCW_API CCW_MUST_USE ccw_status ccw_event_seconds(ccw_event *from, ccw_event *to, double *out_seconds);
+
+/* ---- code ---- */
+
+/* A parameter of a kernel: a number or a pointer to memory of the device. */
+typedef struct ccw_kernel_parameter {
+  ccw_dtype dtype; /* of the number, or of what the pointer points to; INVALID: not known, or none of XLA's */
+  size_t size;     /* bytes of the value */
+  bool is_pointer, is_const;
+} ccw_kernel_parameter;
+
+typedef struct ccw_launch {
+  uint32_t grid[3], block[3]; /* x, y, z */
+  size_t shared_size;         /* bytes of dynamic shared memory */
+  void *const *arguments;     /* the address of each value; they are copied */
+  const size_t *sizes;        /* of each value */
+  int64_t count;
+} ccw_launch;
+
+/* Loads code that was compiled for the device. NOT_FOUND: there is no such file. INVALID_ARGUMENT: it is none. */
+CCW_API CCW_MUST_USE ccw_status ccw_module_load(ccw_device *device, const char *path, ccw_module **out_module);
+CCW_API void ccw_module_unload(ccw_module *module);
+
+/* The kernel of that name, which lives as long as the module. NOT_FOUND, with the names that there are. */
+CCW_API CCW_MUST_USE ccw_status ccw_module_kernel(ccw_module *module, const char *name, ccw_kernel **out_kernel);
+
+/* Its parameters, borrowed; -1 where they are not known. */
+CCW_API int64_t ccw_kernel_parameters(const ccw_kernel *kernel, const ccw_kernel_parameter **out_parameters);
+
+/* Queues a launch. INVALID_ARGUMENT: extents of 0 or above the device's, too much shared memory, the wrong number or size of arguments; and
+ * then nothing was queued, and the device works on. */
+CCW_API CCW_MUST_USE ccw_status ccw_kernel_launch(ccw_kernel *kernel, const ccw_launch *launch, ccw_stream *stream);
+
+/* ---- graphs ---- */
+
+/* What is queued on the stream from now on does not run, and makes a graph. UNIMPLEMENTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_begin_capture(ccw_stream *stream);
+
+/* Ends that. FAILED_PRECONDITION: something was done in between that a graph cannot hold, and what; the stream works on. */
+CCW_API CCW_MUST_USE ccw_status ccw_stream_end_capture(ccw_stream *stream, ccw_graph **out_graph);
+
+/* Queues all of it. */
+CCW_API CCW_MUST_USE ccw_status ccw_graph_launch(ccw_graph *graph, ccw_stream *stream);
+CCW_API void ccw_graph_free(ccw_graph *graph);
+
 /* ==== buffer ===========================================================================================================
  *
  * An array in memory, dense and row-major. Its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU may
