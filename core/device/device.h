@@ -82,6 +82,7 @@ typedef struct ccw_device_ops {
   ccw_status (*synchronize)(ccw_device *device);                   /* all streams */
   /* (optional) Forgets all work, memory, and failure. Modules stay. */
   ccw_status (*reset)(ccw_device *device);
+  bool takes_platforms; /* it answers to another platform when it is asked to */
   /* (optional) Sets an option of the device. NOT_FOUND: there is none of that name. */
   ccw_status (*set)(ccw_device *device, const char *option, double value);
   /* (optional: there are none) What host code did to the device's memory since the last time: up to `most`; how many. */
