@@ -26,7 +26,10 @@ static void watch_forks(void) { pthread_atfork(ccw_sim_lock, ccw_sim_unlock, ccw
 
 bool ccw_sim_is_to_fail(int64_t *left) { return *left > 0 && --*left == 0; }
 
-static bool is_count(double value, double most) { return value >= 0 && value <= most && value == (double)(uint64_t)value; }
+static bool is_count(double value, double most)
+{
+  return value >= 0 && value <= most && value == (double)(uint64_t)value;
+}
 
 static bool set_count(int64_t *out_count, double value)
 {
@@ -286,7 +289,8 @@ static ccw_status handler_waits(ccw_sim_stream *handle, ccw_sim_stream *other)
   if (!other) return ccw_device_says(&stream->device->base, ccw_invalid("wait: expected a stream, got NULL"));
   ccw_sim_lock();
   if (stream_of(other)->device != stream->device)
-    return says(stream, ccw_invalid("wait: expected a stream of this device, got one of %s", stream_of(other)->device->base.name));
+    return says(stream,
+        ccw_invalid("wait: expected a stream of this device, got one of %s", stream_of(other)->device->base.name));
   return says(stream, ccw_sim_wait(stream, stream_of(other)));
 }
 

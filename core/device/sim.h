@@ -26,7 +26,8 @@ enum {
   SIM_STREAMS = 1024, /* of all sims, at a time */
   SIM_SITE = 96,
   SIM_NAME = 64,
-  SIM_TEXT = 1024,
+  SIM_WHAT = 512,  /* bytes of a part of a message */
+  SIM_TEXT = 1024, /* and of a whole one */
   SIM_NOTES = 128,
 };
 
@@ -43,7 +44,7 @@ typedef struct sim_module sim_module;
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 
 enum {
-  SIM_NEVER,     /* not an allocation */
+  SIM_NEVER, /* not an allocation */
   SIM_LIVE,
   SIM_FREED,
   SIM_FORGOTTEN, /* by reset, and not given back yet */
@@ -60,11 +61,11 @@ struct sim_allocation {
   uint64_t was_read, was_written; /* by the launch: its chunks */
   sim_allocation *next_seen;      /* of those that host code has touched */
   atomic_bool is_seen;
-  _Atomic unsigned noted; /* of host code: the sorts of accesses */
-  sim_access *accesses;   /* the latest of streams, the newest first */
+  _Atomic unsigned noted;        /* of host code: the sorts of accesses */
+  sim_access *accesses;          /* the latest of streams, the newest first */
   sim_allocation *next_accessed; /* of those that keep some */
   bool is_accessed;
-  char site[SIM_SITE];    /* "" where nobody knows */
+  char site[SIM_SITE]; /* "" where nobody knows */
 };
 
 /* An access of host code; written by whoever faults. */
@@ -78,19 +79,19 @@ typedef struct sim_note {
 /* The addresses of a device. */
 typedef struct sim_space {
   unsigned char *base;
-  size_t granules; /* of the range */
-  size_t window;   /* as many are used before the first are used again */
-  size_t at;       /* where the next allocation is sought */
-  unsigned char *mirror;                /* what chunks held before a launch wrote to them; NULL: nobody wants to know */
-  sim_allocation *_Atomic *owners;      /* by granule */
-  sim_allocation *records;              /* never given back: who takes a fault may look at one */
+  size_t granules;                 /* of the range */
+  size_t window;                   /* as many are used before the first are used again */
+  size_t at;                       /* where the next allocation is sought */
+  unsigned char *mirror;           /* what chunks held before a launch wrote to them; NULL: nobody wants to know */
+  sim_allocation *_Atomic *owners; /* by granule */
+  sim_allocation *records;         /* never given back: who takes a fault may look at one */
   size_t records_used, records_most;
-  sim_allocation *free_records;         /* linked by next_open */
-  sim_allocation *oldest, *newest;      /* of those that live */
-  int64_t allocations;                  /* so far */
-  size_t in_use;                        /* bytes */
-  sim_allocation *opened;               /* by the launch under way */
-  sim_allocation *_Atomic seen;         /* by host code */
+  sim_allocation *free_records;            /* linked by next_open */
+  sim_allocation *oldest, *newest;         /* of those that live */
+  int64_t allocations;                     /* so far */
+  size_t in_use;                           /* bytes */
+  sim_allocation *opened;                  /* by the launch under way */
+  sim_allocation *_Atomic seen;            /* by host code */
   _Atomic uintptr_t stray_low, stray_high; /* addresses of nobody that host code has touched lie in between */
   _Atomic unsigned stray_noted;
   _Atomic bool was_touched; /* by host code, since a capture began */
@@ -120,10 +121,10 @@ sim_allocation *ccw_sim_allocation_at(const sim_device *device, const void *addr
 bool ccw_sim_is_within(const sim_device *device, const void *memory, size_t size, sim_allocation **out_allocation);
 
 /* "32 bytes taken at x.lua:3". */
-void ccw_sim_describe_allocation(const sim_allocation *allocation, char out_text[SIM_TEXT]);
+void ccw_sim_describe_allocation(const sim_allocation *allocation, char out_text[SIM_WHAT]);
 
 /* "it is memory of the host": why the bytes are none of the device's that may be used. */
-void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_TEXT]);
+void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_WHAT]);
 
 /* Lets the device itself touch bytes of an allocation, and no longer. False where the system has no memory for that. */
 bool ccw_sim_open(void *memory, size_t size);
@@ -139,7 +140,7 @@ int64_t ccw_sim_take_notes(sim_device *device, ccw_host_access *accesses, int64_
 void ccw_sim_visit(ccw_device *device, ccw_allocation_visitor *visit, void *context);
 
 /* What the first byte of an access is called that a kernel may not do: "reads byte 32 of 32 bytes taken at x.lua:3". */
-void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, char out_text[SIM_TEXT]);
+void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, char out_text[SIM_WHAT]);
 
 /* From here on a kernel of the device may touch its memory, in this thread. */
 void ccw_sim_begin_touching(sim_device *device);
@@ -222,8 +223,8 @@ struct sim_occurrence {
   int64_t index;      /* happens when the stream has come so far */
   bool has_happened;
   double seconds;
-  sim_clock *clock; /* of what is ordered before it; NULL: nobody knows */
-  int64_t capture;  /* the number of the capture in which it was recorded, 0 for none */
+  sim_clock *clock;     /* of what is ordered before it; NULL: nobody knows */
+  int64_t capture;      /* the number of the capture in which it was recorded, 0 for none */
   sim_stream *captured; /* and the stream, to be compared and not to be used */
   int64_t captured_index;
 };
@@ -238,9 +239,9 @@ struct sim_stream {
   int place;                   /* in clocks */
   int64_t queued, done;        /* operations so far */
   sim_operation *first, *last;
-  sim_graph *capture;                 /* where it is being captured; borrowed */
-  int64_t captured, captured_waited;  /* operations; so many of them are ordered before what others do */
-  int64_t clock[SIM_STREAMS];         /* what is ordered before its next operation */
+  sim_graph *capture;                /* where it is being captured; borrowed */
+  int64_t captured, captured_waited; /* operations; so many of them are ordered before what others do */
+  int64_t clock[SIM_STREAMS];        /* what is ordered before its next operation */
 };
 
 /* The next function that waits tells it. */
@@ -329,9 +330,9 @@ void ccw_sim_drop_capture(sim_device *device);
 struct sim_device {
   ccw_device base;
   sim_space space;
-  sim_stream *streams;
+  sim_stream *streams, *newest_stream; /* by age */
   int64_t stream_count, handlers_streams;
-  int64_t captures; /* so far */
+  int64_t captures;   /* so far */
   sim_graph *capture; /* under way */
   uint64_t drawn;     /* numbers, from the seed */
 

@@ -153,7 +153,8 @@ static void check_end(sim_device *device, sim_graph *graph)
   for (sim_stream *stream = device->streams; stream; stream = stream->next) {
     char reason[SIM_TEXT];
     if (stream->capture != graph || stream == graph->origin || stream->captured_waited == stream->captured) continue;
-    snprintf(reason, sizeof reason, "stream %lld takes part in the capture of stream %lld, which does not wait for it in the end",
+    snprintf(reason, sizeof reason,
+        "stream %lld takes part in the capture of stream %lld, which does not wait for it in the end",
         (long long)stream->base.number, (long long)graph->stream_number);
     ccw_status_free(invalidate(graph, reason));
   }

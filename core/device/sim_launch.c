@@ -23,8 +23,8 @@ static ccw_status check_extents(const char *name, const char *what, const uint32
 {
   for (int i = 0; i < 3; ++i)
     if (extents[i] < 1 || extents[i] > most[i])
-      return ccw_invalid(
-          "launch of %s: %s %c: expected 1 to %u, got %u", name, what, "xyz"[i], (unsigned)most[i], (unsigned)extents[i]);
+      return ccw_invalid("launch of %s: %s %c: expected 1 to %u, got %u", name, what, "xyz"[i], (unsigned)most[i],
+          (unsigned)extents[i]);
   return ccw_ok();
 }
 
@@ -99,7 +99,7 @@ static bool is_good(const sim_device *device, const void *address)
 static bool check_pointers(sim_device *device, const sim_operation *operation)
 {
   const ccw_sim_kernel *kernel = operation->launch.kernel;
-  char why[SIM_TEXT], text[2 * SIM_TEXT];
+  char why[SIM_WHAT], text[SIM_TEXT];
   for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
     const ccw_sim_parameter *p = &kernel->parameters[i];
     const void *address;
@@ -133,11 +133,11 @@ static void keep_fault(sim_device *device, const char *kernel, const ccw_simt_ou
 
 static void break_by(sim_device *device, const char *kernel, const ccw_simt_outcome *outcome)
 {
-  char text[2 * SIM_TEXT], what[SIM_TEXT], who[256];
+  char text[SIM_TEXT], what[SIM_WHAT], who[256];
   const uint32_t *b = outcome->block, *t = outcome->thread;
   XLA_FFI_Error_Code code = XLA_FFI_Error_Code_INTERNAL;
-  snprintf(who, sizeof who, "launch of %.100s: block (%u,%u,%u), thread (%u,%u,%u)", kernel, (unsigned)b[0], (unsigned)b[1],
-      (unsigned)b[2], (unsigned)t[0], (unsigned)t[1], (unsigned)t[2]);
+  snprintf(who, sizeof who, "launch of %.100s: block (%u,%u,%u), thread (%u,%u,%u)", kernel, (unsigned)b[0],
+      (unsigned)b[1], (unsigned)b[2], (unsigned)t[0], (unsigned)t[1], (unsigned)t[2]);
   switch (outcome->end) {
   case CCW_SIMT_FAULT:
     code = XLA_FFI_Error_Code_OUT_OF_RANGE;
@@ -162,7 +162,7 @@ static void break_by(sim_device *device, const char *kernel, const ccw_simt_outc
 /* Found afterwards, so that nobody knows which thread it was. */
 static void break_by_damage(sim_device *device, const char *kernel, unsigned char *damage)
 {
-  char text[2 * SIM_TEXT], what[SIM_TEXT];
+  char text[SIM_TEXT], what[SIM_WHAT];
   ccw_sim_describe_fault(device, &(ccw_fault){.address = (uintptr_t)damage, .is_write = true}, what);
   snprintf(text, sizeof text, "launch of %s: it %s", kernel, what);
   ccw_kernel_fault *fault = start_fault(device, kernel);
@@ -204,7 +204,7 @@ typedef struct sim_kernel {
 
 struct sim_module {
   ccw_module base;
-  size_t block; /* bytes of this, with the kernels and their parameters */
+  size_t block;       /* bytes of this, with the kernels and their parameters */
   int64_t references; /* of who loaded it, and of operations */
   void *library;
   int64_t count;
@@ -239,14 +239,16 @@ static bool has_good_parameters(const ccw_sim_kernel *kernel)
   return true;
 }
 
-static ccw_status check_code(const char *path, const ccw_sim_kernel *const *kernels, size_t *out_kernels, size_t *out_parameters)
+static ccw_status check_code(
+    const char *path, const ccw_sim_kernel *const *kernels, size_t *out_kernels, size_t *out_parameters)
 {
   if (!kernels) return ccw_invalid("%s: it exports no ccw_sim_kernels: was it compiled with kernel.h?", path);
   size_t count = 0, parameters = 0;
   for (; kernels[count]; ++count) {
     const ccw_sim_kernel *kernel = kernels[count];
     if (kernel->struct_size < sizeof *kernel || kernel->abi != CCW_SIM_ABI)
-      return ccw_invalid("%s: kernel %zu was compiled for another version of sim.h, expected %d", path, count, CCW_SIM_ABI);
+      return ccw_invalid(
+          "%s: kernel %zu was compiled for another version of sim.h, expected %d", path, count, CCW_SIM_ABI);
     if (!kernel->name || !kernel->run || !has_good_parameters(kernel))
       return ccw_invalid("%s: kernel %zu makes no sense", path, count);
     parameters += kernel->parameter_count;
@@ -261,8 +263,7 @@ static void fill_in(sim_module *module, const ccw_sim_kernel *const *kernels)
   ccw_kernel_parameter *parameter = (ccw_kernel_parameter *)&module->kernels[module->count];
   for (int64_t k = 0; k < module->count; ++k) {
     const ccw_sim_kernel *code = kernels[k];
-    module->kernels[k] =
-        (sim_kernel){{&module->base, code->name, (int64_t)code->parameter_count, parameter}, code};
+    module->kernels[k] = (sim_kernel){{&module->base, code->name, (int64_t)code->parameter_count, parameter}, code};
     for (uint32_t i = 0; i < code->parameter_count; ++i, ++parameter) {
       const ccw_sim_parameter *p = &code->parameters[i];
       *parameter = (ccw_kernel_parameter){(ccw_dtype)p->dtype, p->size, p->is_pointer, p->is_const};
@@ -278,8 +279,8 @@ static ccw_status make_module(ccw_device *device, const char *path, void *librar
   size_t block = sizeof(sim_module) + count * sizeof(sim_kernel) + parameters * sizeof(ccw_kernel_parameter);
   sim_module *module = ccw_allocate(block);
   if (!module) return ccw_no_memory(block);
-  *module = (sim_module){
-      .base = {device}, .block = block, .references = 1, .library = library, .count = (int64_t)count};
+  *module =
+      (sim_module){.base = {device}, .block = block, .references = 1, .library = library, .count = (int64_t)count};
   fill_in(module, kernels);
   *out_module = module;
   return ccw_ok();

@@ -21,7 +21,8 @@ static const size_t RANGE = (size_t)256 << 30, LEAST_RANGE = (size_t)1 << 30; /*
 static const size_t GRANULE = 64 << 10;                                       /* an allocation takes three or more */
 static const size_t WINDOW = (size_t)16 << 30; /* so far allocations go before addresses are used again */
 static const size_t MOST_BEHIND = (size_t)1 << 30;
-static const size_t PATTERN = 4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and takes no memory */
+static const size_t PATTERN =
+    4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and takes no memory */
 
 enum { FRESH = 0xCB, CHUNKS = 64, RECORD_GRANULES = 3 };
 
@@ -132,64 +133,64 @@ bool ccw_sim_is_within(const sim_device *device, const void *memory, size_t size
 
 /* ---- telling --------------------------------------------------------------------------------------------------------- */
 
-void ccw_sim_describe_allocation(const sim_allocation *a, char out_text[SIM_TEXT])
+void ccw_sim_describe_allocation(const sim_allocation *a, char out_text[SIM_WHAT])
 {
   if (a->site[0])
-    snprintf(out_text, SIM_TEXT, "%zu bytes taken at %s", a->size, a->site);
+    snprintf(out_text, SIM_WHAT, "%zu bytes taken at %s", a->size, a->site);
   else
-    snprintf(out_text, SIM_TEXT, "%zu bytes", a->size);
+    snprintf(out_text, SIM_WHAT, "%zu bytes", a->size);
 }
 
-void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_TEXT])
+void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_WHAT])
 {
   const sim_device *owner = ccw_sim_device_at(memory);
   const sim_allocation *a = owner ? ccw_sim_allocation_at(owner, memory) : NULL;
-  char what[SIM_TEXT];
+  char what[SIM_WHAT];
   if (a) ccw_sim_describe_allocation(a, what);
   long long at = a ? (long long)((const unsigned char *)memory - a->start) : 0;
   if (!owner)
-    snprintf(out_text, SIM_TEXT, "it is memory of the host");
+    snprintf(out_text, SIM_WHAT, "it is memory of the host");
   else if (owner != device)
-    snprintf(out_text, SIM_TEXT, "it is memory of %s%s%.200s", owner->base.name, a ? ": " : "", a ? what : "");
+    snprintf(out_text, SIM_WHAT, "it is memory of %s%s%.200s", owner->base.name, a ? ": " : "", a ? what : "");
   else if (!a)
-    snprintf(out_text, SIM_TEXT, "nothing is allocated there");
+    snprintf(out_text, SIM_WHAT, "nothing is allocated there");
   else if (at < 0)
-    snprintf(out_text, SIM_TEXT, "it lies %lld bytes in front of %.200s", -at, what);
+    snprintf(out_text, SIM_WHAT, "it lies %lld bytes in front of %.200s", -at, what);
   else if ((size_t)at >= a->size)
-    snprintf(out_text, SIM_TEXT, "it lies %lld bytes behind %.200s", at - (long long)a->size, what);
+    snprintf(out_text, SIM_WHAT, "it lies %lld bytes behind %.200s", at - (long long)a->size, what);
   else if (atomic_load(&a->state) == SIM_FREED)
-    snprintf(out_text, SIM_TEXT, "it was freed: %.200s", what);
+    snprintf(out_text, SIM_WHAT, "it was freed: %.200s", what);
   else if (atomic_load(&a->state) == SIM_FORGOTTEN)
-    snprintf(out_text, SIM_TEXT, "it went when the device was reset: %.200s", what);
+    snprintf(out_text, SIM_WHAT, "it went when the device was reset: %.200s", what);
   else
-    snprintf(out_text, SIM_TEXT, "%zu bytes from byte %lld on pass the end of %.200s", size, at, what);
+    snprintf(out_text, SIM_WHAT, "%zu bytes from byte %lld on pass the end of %.200s", size, at, what);
 }
 
-void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, char out_text[SIM_TEXT])
+void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, char out_text[SIM_WHAT])
 {
   const char *verb = fault->is_write ? "writes" : "reads";
   const void *address = (const void *)fault->address;
   const sim_device *owner = ccw_sim_device_at(address);
   const sim_allocation *a = owner ? ccw_sim_allocation_at(owner, address) : NULL;
-  char what[SIM_TEXT];
+  char what[SIM_WHAT];
   if (a) ccw_sim_describe_allocation(a, what);
   long long at = a ? (long long)((const unsigned char *)address - a->start) : 0;
   if (!owner && fault->address < page_size())
-    snprintf(out_text, SIM_TEXT, "%s through a null pointer", verb);
+    snprintf(out_text, SIM_WHAT, "%s through a null pointer", verb);
   else if (!owner)
-    snprintf(out_text, SIM_TEXT, "%s %p, which is no memory of the device", verb, address);
+    snprintf(out_text, SIM_WHAT, "%s %p, which is no memory of the device", verb, address);
   else if (!a)
-    snprintf(out_text, SIM_TEXT, "%s memory of %s where nothing is allocated", verb, owner->base.name);
+    snprintf(out_text, SIM_WHAT, "%s memory of %s where nothing is allocated", verb, owner->base.name);
   else if (owner != device)
-    snprintf(out_text, SIM_TEXT, "%s memory of %s: byte %lld of %.200s", verb, owner->base.name, at, what);
+    snprintf(out_text, SIM_WHAT, "%s memory of %s: byte %lld of %.200s", verb, owner->base.name, at, what);
   else if (at < 0)
-    snprintf(out_text, SIM_TEXT, "%s in front of %.200s: byte %lld", verb, what, at);
+    snprintf(out_text, SIM_WHAT, "%s in front of %.200s: byte %lld", verb, what, at);
   else if ((size_t)at >= a->size)
-    snprintf(out_text, SIM_TEXT, "%s past the end of %.200s: byte %lld", verb, what, at);
+    snprintf(out_text, SIM_WHAT, "%s past the end of %.200s: byte %lld", verb, what, at);
   else if (!is_live(a))
-    snprintf(out_text, SIM_TEXT, "%s what was freed: byte %lld of %.200s", verb, at, what);
+    snprintf(out_text, SIM_WHAT, "%s what was freed: byte %lld of %.200s", verb, at, what);
   else
-    snprintf(out_text, SIM_TEXT, "%s byte %lld of %.200s, and the system opens no more memory", verb, at, what);
+    snprintf(out_text, SIM_WHAT, "%s byte %lld of %.200s, and the system opens no more memory", verb, at, what);
 }
 
 /* ---- taking and giving back ------------------------------------------------------------------------------------------ */
@@ -361,7 +362,7 @@ static void end(sim_space *s, sim_allocation *a, int state)
 ccw_status ccw_sim_release(sim_device *device, void *memory)
 {
   sim_allocation *a = ccw_sim_allocation_at(device, memory);
-  char what[SIM_TEXT];
+  char what[SIM_WHAT];
   if (!a || a->start != memory) {
     if (is_live(a) && is_inside(a, memory)) {
       ccw_sim_describe_allocation(a, what);
@@ -375,9 +376,7 @@ ccw_status ccw_sim_release(sim_device *device, void *memory)
   switch (atomic_load(&a->state)) {
   case SIM_LIVE: end(&device->space, a, SIM_FREED); return ccw_ok();
   case SIM_FORGOTTEN: atomic_store(&a->state, SIM_FREED); return ccw_ok();
-  default:
-    ccw_sim_describe_allocation(a, what);
-    return ccw_invalid("release: freed already: %s", what);
+  default: ccw_sim_describe_allocation(a, what); return ccw_invalid("release: freed already: %s", what);
   }
 }
 
@@ -448,8 +447,8 @@ static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fau
 }
 
 /* The bytes of a chunk that have changed: elements are taken to have four bytes or more. */
-static void add_changes(const sim_space *s, const sim_allocation *a, unsigned char *from, unsigned char *to,
-    sim_parts *parts)
+static void add_changes(
+    const sim_space *s, const sim_allocation *a, unsigned char *from, unsigned char *to, sim_parts *parts)
 {
   enum { UNIT = 4 };
   size_t page = page_size();
@@ -554,7 +553,8 @@ static bool open_of_allocation(sim_space *s, sim_allocation *a, unsigned char *a
 
 static bool open_stray(sim_space *s, uintptr_t address)
 {
-  uintptr_t low = address & ~(uintptr_t)(page_size() - 1), high = low + page_size(), present = atomic_load(&s->stray_low);
+  uintptr_t low = address & ~(uintptr_t)(page_size() - 1), high = low + page_size(),
+            present = atomic_load(&s->stray_low);
   if (!allow((unsigned char *)low, (unsigned char *)high, PROT_READ | PROT_WRITE)) return false;
   while (low < present && !atomic_compare_exchange_weak(&s->stray_low, &present, low)) continue;
   present = atomic_load(&s->stray_high);

@@ -97,9 +97,12 @@ ccw_status ccw_sim_stream_new(sim_device *device, bool is_of_handler, sim_stream
   stream->queued = stream->done = stream->clock[place] = index;
   stream->is_of_handler = is_of_handler;
   if (is_of_handler) stream->base.number = ++device->handlers_streams;
-  stream->next = device->streams;
-  if (stream->next) stream->next->previous = stream;
-  device->streams = stream;
+  stream->previous = device->newest_stream;
+  if (stream->previous)
+    stream->previous->next = stream;
+  else
+    device->streams = stream;
+  device->newest_stream = stream;
   if (++device->stream_count > 1) ccw_sim_mirror(device);
   *out_stream = stream;
   return ccw_ok();
@@ -109,7 +112,10 @@ static void unref(sim_stream *stream)
 {
   sim_device *device = stream->device;
   if (--stream->references > 0) return;
-  if (stream->next) stream->next->previous = stream->previous;
+  if (stream->next)
+    stream->next->previous = stream->previous;
+  else
+    device->newest_stream = stream->previous;
   if (stream->previous)
     stream->previous->next = stream->next;
   else
@@ -251,7 +257,7 @@ static bool is_there(const sim_operation *operation, const void *memory)
 {
   sim_device *device = operation->stream->device;
   sim_allocation *a;
-  char what[SIM_TEXT], text[2 * SIM_TEXT], name[SIM_NAME];
+  char what[SIM_WHAT], text[SIM_TEXT], name[SIM_NAME];
   if (!ccw_sim_device_at(memory) || ccw_sim_is_within(device, memory, operation->size, &a)) return true;
   ccw_sim_describe_memory(device, memory, operation->size, what);
   ccw_sim_name_operation(operation, name);
@@ -572,11 +578,11 @@ static ccw_status seconds(ccw_event *from, ccw_event *to, double *out_seconds)
 /* ---- copies and fills ------------------------------------------------------------------------------------------------ */
 
 /* Whether the device may use the bytes; those that are none of any device's are the host's. */
-static ccw_status check_memory(const sim_stream *stream, const char *what, const char *which, const void *memory,
-    size_t size, bool may_be_host)
+static ccw_status check_memory(
+    const sim_stream *stream, const char *what, const char *which, const void *memory, size_t size, bool may_be_host)
 {
   sim_allocation *a;
-  char why[SIM_TEXT];
+  char why[SIM_WHAT];
   if (may_be_host && !ccw_sim_device_at(memory)) return ccw_ok();
   if (ccw_sim_is_within(stream->device, memory, size, &a)) return ccw_ok();
   ccw_sim_describe_memory(stream->device, memory, size, why);
@@ -609,16 +615,21 @@ ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t s
   return queue_copy(stream, to, from, size);
 }
 
+static ccw_status check_end(
+    const sim_stream *stream, const char *what, const char *which, const void *memory, size_t size, bool is_host)
+{
+  if (!is_host) return check_memory(stream, what, which, memory, size, false);
+  const sim_device *device = ccw_sim_device_at(memory);
+  if (!device) return ccw_ok();
+  return ccw_invalid("%s: %s: expected memory of the host, got %p of %s", what, which, memory, device->base.name);
+}
+
 static ccw_status copy_of_kind(sim_stream *stream, ccw_copy_kind kind, void *to, const void *from, size_t size)
 {
   static const char *const names[] = {"copy to device", "copy from device", "copy within device"};
   CCW_TRY(may_copy(stream));
-  const void *of_host = kind == CCW_COPY_TO_DEVICE ? from : kind == CCW_COPY_FROM_DEVICE ? to : NULL;
-  if (of_host && ccw_sim_device_at(of_host))
-    return ccw_invalid("%s: %s: expected memory of the host, got %p of %s", names[kind], of_host == to ? "to" : "from",
-        of_host, ccw_sim_device_at(of_host)->base.name);
-  if (to != of_host) CCW_TRY(check_memory(stream, names[kind], "to", to, size, false));
-  if (from != of_host) CCW_TRY(check_memory(stream, names[kind], "from", from, size, false));
+  CCW_TRY(check_end(stream, names[kind], "to", to, size, kind == CCW_COPY_FROM_DEVICE));
+  CCW_TRY(check_end(stream, names[kind], "from", from, size, kind == CCW_COPY_TO_DEVICE));
   return queue_copy(stream, to, from, size);
 }
 

@@ -106,8 +106,7 @@ void ccw_sim_add_part(sim_parts *parts, uintptr_t from, uintptr_t to)
 }
 
 /* The first bytes that both have. */
-static bool overlap(
-    const sim_bytes *a, int64_t a_count, const sim_bytes *b, int64_t b_count, sim_bytes *out_bytes)
+static bool overlap(const sim_bytes *a, int64_t a_count, const sim_bytes *b, int64_t b_count, sim_bytes *out_bytes)
 {
   while (a_count > 0 && b_count > 0) {
     uintptr_t from = a->from > b->from ? a->from : b->from, to = a->to < b->to ? a->to : b->to;
@@ -228,10 +227,10 @@ static void keep(sim_access **accesses, const sim_operation *operation, const si
   *accesses = access;
 }
 
-static void tell(const sim_operation *operation, const sim_allocation *allocation, const sim_access *other, sim_bytes bytes,
-    bool is_write)
+static void tell(const sim_operation *operation, const sim_allocation *allocation, const sim_access *other,
+    sim_bytes bytes, bool is_write)
 {
-  char text[SIM_TEXT], what[SIM_TEXT], where[64], name[sizeof other->name];
+  char text[SIM_TEXT], what[SIM_WHAT], where[64], name[sizeof other->name];
   name_access(operation, name, sizeof name);
   if (allocation)
     ccw_sim_describe_allocation(allocation, what);
@@ -244,9 +243,10 @@ static void tell(const sim_operation *operation, const sim_allocation *allocatio
   else
     snprintf(where, sizeof where, "bytes %zu to %zu", (size_t)bytes.from, (size_t)bytes.to - 1);
   snprintf(text, sizeof text,
-      "race on %s of %.200s: %s %s and %s %s, and nothing orders them: wait for one stream first, or let the other wait for an "
-      "event of it",
-      where, what, other->name, other->is_write ? "writes" : "reads", name, is_write ? "writes" : "reads");
+      "race on %.200s: %s %s and %s %s %s, and nothing orders them: wait for one stream first, or let the other wait "
+      "for an event "
+      "of it",
+      what, other->name, other->is_write ? "writes" : "reads", name, is_write ? "writes" : "reads", where);
   ccw_sim_fail(operation->stream->device, XLA_FFI_Error_Code_FAILED_PRECONDITION, text);
 }
 
