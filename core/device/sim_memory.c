@@ -21,6 +21,7 @@ static const size_t RANGE = (size_t)256 << 30, LEAST_RANGE = (size_t)1 << 30; /*
 static const size_t GRANULE = 64 << 10;                                       /* an allocation takes three or more */
 static const size_t WINDOW = (size_t)16 << 30; /* so far allocations go before addresses are used again */
 static const size_t MOST_BEHIND = (size_t)1 << 30;
+static const size_t MOST_MIRRORED = (size_t)64 << 20;
 static const size_t PATTERN =
     4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and takes no memory */
 
@@ -46,6 +47,16 @@ static void *reserve(size_t size, int what)
   if (memory == MAP_FAILED) return NULL;
   madvise(memory, size, MADV_DONTDUMP);
   return memory;
+}
+
+/* What a first page holds in front of the start, byte by byte. */
+static const unsigned char *front_page(void)
+{
+  static unsigned char *page;
+  if (page) return page;
+  page = reserve(page_size(), PROT_READ | PROT_WRITE);
+  for (size_t i = 0; page && i < page_size(); ++i) page[i] = (unsigned char)(ccw_mix(i / 8) >> i % 8 * 8);
+  return page;
 }
 
 /* Pages that were never touched do not merge with others when they are closed, unless something was touched before they were
@@ -83,7 +94,7 @@ ccw_status ccw_sim_space_open(sim_device *device)
   s->records = reserve(records_size, PROT_READ | PROT_WRITE);
   atomic_store(&s->stray_low, UINTPTR_MAX);
   ccw_status status = ccw_ok();
-  if (!s->owners || !s->records || !touch(s->base))
+  if (!s->owners || !s->records || !front_page() || !touch(s->base))
     status = ccw_unavailable("no memory for what it has to know of its addresses");
   else
     status = own(s, device);
@@ -195,23 +206,16 @@ void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, ch
 
 /* ---- taking and giving back ------------------------------------------------------------------------------------------ */
 
-/* What the first page holds in front of the start. */
-static unsigned char canary_at(const unsigned char *address)
-{
-  return (unsigned char)(ccw_mix((uintptr_t)address / 8) >> (uintptr_t)address % 8 * 8);
-}
-
-static void fill_front(const sim_allocation *a)
-{
-  for (unsigned char *at = a->first; at < a->start; ++at) *at = canary_at(at);
-}
+static void fill_front(const sim_allocation *a) { memcpy(a->first, front_page(), (size_t)(a->start - a->first)); }
 
 /* The byte in front that is not as it was and is nearest to the start; NULL: all are. */
 static unsigned char *find_damage(const sim_allocation *a)
 {
-  for (unsigned char *at = a->start; at > a->first; --at)
-    if (at[-1] != canary_at(at - 1)) return at - 1;
-  return NULL;
+  const unsigned char *page = front_page();
+  size_t size = (size_t)(a->start - a->first);
+  if (memcmp(a->first, page, size) == 0) return NULL;
+  while (a->first[size - 1] == page[size - 1]) --size;
+  return &a->first[size - 1];
 }
 
 static size_t granule_of(const sim_space *s, const unsigned char *address)
@@ -349,11 +353,20 @@ ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, v
   return ccw_ok();
 }
 
+/* What chunks held before a launch wrote to them lies elsewhere, as far from the base. Large ones would take too long. */
+static bool is_mirrored(const sim_space *s, const sim_allocation *a) { return s->mirror && a->size <= MOST_MIRRORED; }
+
+static unsigned char *mirrored(const sim_space *s, const unsigned char *address)
+{
+  return s->mirror + (address - s->base);
+}
+
 static void end(sim_space *s, sim_allocation *a, int state)
 {
   atomic_store(&a->state, state);
   allow(a->first, a->last, PROT_NONE);
   madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED);
+  if (is_mirrored(s, a)) madvise(mirrored(s, a->first), (size_t)(a->last - a->first), MADV_DONTNEED);
   ccw_sim_forget_accesses(&a->accesses);
   unlink_live(s, a);
   s->in_use -= a->size;
@@ -424,11 +437,6 @@ static size_t chunk_size(const sim_device *device, const sim_allocation *a)
   return device->stream_count > 1 ? ccw_align((size + CHUNKS - 1) / CHUNKS, page_size()) : size;
 }
 
-static unsigned char *mirrored(const sim_space *s, const unsigned char *address)
-{
-  return s->mirror + (address - s->base);
-}
-
 static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fault *fault)
 {
   sim_space *s = &device->space;
@@ -441,7 +449,7 @@ static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fau
   }
   *(fault->is_write ? &a->was_written : &a->was_read) |= (uint64_t)1 << i;
   if (device->stream_count < 2) return true;
-  if (fault->is_write && s->mirror) memcpy(mirrored(s, from), from, (size_t)(to - from));
+  if (fault->is_write && is_mirrored(s, a)) memcpy(mirrored(s, from), from, (size_t)(to - from));
   if (touch_count < MOST_TOUCHED) touches[touch_count++] = (touched){fault->address, fault->is_write};
   return true;
 }
@@ -484,11 +492,10 @@ static void check_race(sim_device *device, const sim_operation *launch, sim_allo
   ccw_sim_check_race(launch, a, &parts, false);
   parts.count = 0;
   add_touches(a, true, &parts);
-  for (unsigned char *from = a->first; from < a->last && s->mirror; from += chunk) {
+  for (unsigned char *from = a->first; from < a->last && is_mirrored(s, a); from += chunk) {
     size_t size = (size_t)(a->last - from) < chunk ? (size_t)(a->last - from) : chunk;
     if (!(a->was_written >> (size_t)(from - a->first) / chunk & 1)) continue;
     add_changes(s, a, from, from + size, &parts);
-    madvise(mirrored(s, from), size, MADV_DONTNEED);
   }
   ccw_sim_check_race(launch, a, &parts, true);
 }
@@ -498,6 +505,7 @@ void ccw_sim_begin_touching(sim_device *device) { running = device; }
 bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsigned char **out_damage)
 {
   bool is_good = true;
+  unsigned char *low = NULL, *high = NULL; /* around all that is open: one call closes it */
   for (sim_allocation *a = device->space.opened; a; a = a->next_open) {
     unsigned char *damage = a->was_written & 1 ? find_damage(a) : NULL;
     if (damage) {
@@ -506,9 +514,11 @@ bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsig
       fill_front(a);
     }
     if (device->stream_count > 1) check_race(device, launch, a);
-    allow(a->first, a->last, PROT_NONE);
     a->was_read = a->was_written = 0;
+    if (!low || a->first < low) low = a->first;
+    if (a->last > high) high = a->last;
   }
+  allow(low, high, PROT_NONE);
   device->space.opened = NULL;
   touch_count = 0;
   running = NULL;
