@@ -8,7 +8,7 @@ typedef struct arguments {
   float *y;
 } arguments;
 
-static void run(ccw_simt *simt, const void *memory)
+static void run_axpy(ccw_simt *simt, const void *memory)
 {
   const arguments *p = memory;
   uint32_t threads = simt->block[0] * simt->block[1] * simt->block[2];
@@ -18,6 +18,12 @@ static void run(ccw_simt *simt, const void *memory)
   }
 }
 
+static void run_nothing(ccw_simt *simt, const void *memory)
+{
+  (void)simt;
+  (void)memory;
+}
+
 static const ccw_sim_parameter parameters[] = {
     {.offset = offsetof(arguments, a), .size = 4, .dtype = XLA_FFI_DataType_F32},
     {.offset = offsetof(arguments, count), .size = 4, .dtype = XLA_FFI_DataType_U32},
@@ -25,8 +31,8 @@ static const ccw_sim_parameter parameters[] = {
     {.offset = offsetof(arguments, y), .size = 8, .dtype = XLA_FFI_DataType_F32, .is_pointer = 1},
 };
 
-static const ccw_sim_kernel axpy = {sizeof axpy, "axpy", run, parameters, 4, sizeof(arguments), 0, CCW_SIM_ABI};
-static const ccw_sim_kernel nothing = {sizeof nothing, "nothing", run, parameters, 0, 0, 0, CCW_SIM_ABI};
+static const ccw_sim_kernel axpy = {sizeof axpy, "axpy", run_axpy, parameters, 4, sizeof(arguments), 0, CCW_SIM_ABI};
+static const ccw_sim_kernel nothing = {sizeof nothing, "nothing", run_nothing, parameters, 0, 0, 0, CCW_SIM_ABI};
 
 __attribute__((visibility("default"))) extern const ccw_sim_kernel *const CCW_SIM_KERNELS[];
 const ccw_sim_kernel *const CCW_SIM_KERNELS[] = {&axpy, &nothing, NULL};
