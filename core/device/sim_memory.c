@@ -70,13 +70,11 @@ static bool touch(unsigned char *base)
 }
 
 static bool take_fault(void *context, const ccw_fault *fault);
-static bool take_fault_elsewhere(void *context, const ccw_fault *fault);
 
 static ccw_status own(sim_space *s, sim_device *device)
 {
   uintptr_t base = (uintptr_t)s->base;
   int place; /* for good */
-  CCW_TRY(ccw_fault_own_rest(take_fault_elsewhere));
   return ccw_fault_own(base, base + s->granules * GRANULE, take_fault, device, &place);
 }
 
@@ -627,14 +625,6 @@ static bool take_fault(void *context, const ccw_fault *fault)
   if (device == running && is_live(a) && is_inside(a, (void *)fault->address) && open_for_kernel(device, a, fault))
     return true;
   ccw_simt_abandon(fault);
-}
-
-/* Memory of nobody that a kernel touches, a null pointer's too. */
-static bool take_fault_elsewhere(void *context, const ccw_fault *fault)
-{
-  (void)context;
-  if (ccw_simt_is_running()) ccw_simt_abandon(fault);
-  return false;
 }
 
 /* ---- visiting -------------------------------------------------------------------------------------------------------- */

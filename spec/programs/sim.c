@@ -507,9 +507,8 @@ static void writes_in_front_are_found(void)
       "OUT_OF_RANGE: sim:0: launch of first_then_in_front: it writes in front of 32 bytes taken at y: byte -1");
   EXPECT(ccw_device_last_fault(sim, &fault) && fault.address == (char *)y - 1 && fault.is_write);
   reset();
-  y = take(4096, "page"); /* whose start is at a page: the read faults */
-  EXPECT(is_fault(&first_then_in_front, NULL, y, 0,
-      FAULT("first_then_in_front: " FIRST "reads in front of 4096 bytes taken at page: byte -1")));
+  y = take(4096, "page"); /* whose start is at a page: it faults */
+  EXPECT(is_fault(&one, NULL, y, -1, FAULT("one: " FIRST "writes in front of 4096 bytes taken at page: byte -4")));
 }
 
 static void launches_obey_the_rules(void)
