@@ -142,7 +142,10 @@ static void break_by(sim_device *device, const char *kernel, const ccw_simt_outc
   case CCW_SIMT_FAULT:
     code = XLA_FFI_Error_Code_OUT_OF_RANGE;
     ccw_sim_describe_fault(device, &outcome->fault, what);
-    snprintf(text, sizeof text, "%s: %s (CUDA_ERROR_ILLEGAL_ADDRESS)", who, what);
+    if (outcome->text[0])
+      snprintf(text, sizeof text, "%s: %s", who, outcome->text);
+    else
+      snprintf(text, sizeof text, "%s: %s (CUDA_ERROR_ILLEGAL_ADDRESS)", who, what);
     break;
   case CCW_SIMT_LATE:
     code = XLA_FFI_Error_Code_DEADLINE_EXCEEDED;
@@ -153,7 +156,7 @@ static void break_by(sim_device *device, const char *kernel, const ccw_simt_outc
     code = XLA_FFI_Error_Code_FAILED_PRECONDITION;
     snprintf(text, sizeof text, "%s: %s; a GPU would hang", who, outcome->text);
     break;
-  default: snprintf(text, sizeof text, "%s: %s (CUDA_ERROR_ASSERT)", who, outcome->text);
+  default: snprintf(text, sizeof text, "%s: assertion failed: %s (CUDA_ERROR_ASSERT)", who, outcome->text);
   }
   keep_fault(device, kernel, outcome);
   ccw_sim_break(device, code, text);
