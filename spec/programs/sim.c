@@ -94,17 +94,17 @@ static uint32_t threads_of(const ccw_simt *simt) { return simt->block[0] * simt-
 #define AS_IT_IS __attribute__((no_sanitize("undefined", "address")))
 
 /* The kernel NAME, in which `i` is an element, of thread and block, and `p` are the arguments. */
-#define KERNEL(NAME, ...)                                                                   \
-  AS_IT_IS static void NAME##_run(ccw_simt *simt, const void *memory)                       \
-  {                                                                                         \
-    const arguments *p = memory;                                                            \
-    for (; simt->from < threads_of(simt); ++simt->from) {                                   \
-      int64_t i = p->first + (int64_t)simt->block_index[0] * threads_of(simt) + simt->from; \
-      if (i >= p->first + p->count) continue;                                               \
-      __VA_ARGS__                                                                           \
-    }                                                                                       \
-  }                                                                                         \
-  static const ccw_sim_kernel NAME = {                                                      \
+#define KERNEL(NAME, ...)                                                          \
+  AS_IT_IS static void NAME##_run(ccw_simt *simt, const void *memory)              \
+  {                                                                                \
+    const arguments *p = memory;                                                   \
+    for (uint32_t t = simt->from; t < threads_of(simt) && !simt->suspended; ++t) { \
+      int64_t i = p->first + (int64_t)simt->block_index[0] * threads_of(simt) + t; \
+      if (i >= p->first + p->count) continue;                                      \
+      __VA_ARGS__                                                                  \
+    }                                                                              \
+  }                                                                                \
+  static const ccw_sim_kernel NAME = {                                             \
       sizeof(ccw_sim_kernel), #NAME, NAME##_run, parameters, 4, sizeof(arguments), 0, CCW_SIM_ABI};
 
 KERNEL(twice, p->y[i] = 2 * p->x[i];)
@@ -112,11 +112,11 @@ KERNEL(look, (void)*(const volatile float *)&p->x[i];)
 KERNEL(one, p->y[i] = 1;)
 KERNEL(assert_false, {
   ccw_sim_place place = {"i < 0", "here.cu", 3};
-  simt->fail(simt, simt->from, &place);
+  simt->fail(simt, t, &place);
 })
 KERNEL(wait_alone, {
   ccw_sim_place place = {"__syncthreads", "here.cu", 4};
-  if (i == 0) simt->barrier(simt, simt->from, 0, &place);
+  if (i == 0) simt->barrier(simt, t, 0, &place);
 })
 static volatile int forever = 1;
 KERNEL(spin, while (forever) continue;)
@@ -543,13 +543,15 @@ static void launches_obey_the_rules(void)
 static void kernels_that_fail_break_the_device(void)
 {
   must(launch(s0, &assert_false, NULL, NULL, 0, 1));
-  TELLS(ccw_stream_synchronize(s0), "INTERNAL: sim:0: launch of assert_false: block (0,0,0), thread (0,0,0): assertion failed: i < 0 "
-                                    "(here.cu:3) (CUDA_ERROR_ASSERT)");
+  TELLS(ccw_stream_synchronize(s0),
+      "INTERNAL: sim:0: launch of assert_false: block (0,0,0), thread (0,0,0): assertion failed: i < 0 "
+      "(here.cu:3) (CUDA_ERROR_ASSERT)");
   reset();
 
   must(launch(s0, &wait_alone, NULL, NULL, 0, 2));
-  TELLS(ccw_stream_synchronize(s0), "FAILED_PRECONDITION: sim:0: launch of wait_alone: block (0,0,0), thread (0,0,0): 1 of 2 threads "
-                                    "waits at __syncthreads (here.cu:4), 1 has ended; a GPU would hang");
+  TELLS(ccw_stream_synchronize(s0),
+      "FAILED_PRECONDITION: sim:0: launch of wait_alone: block (0,0,0), thread (0,0,0): 1 of 2 threads wait "
+      "at __syncthreads (here.cu:4), 1 has ended; a GPU would hang");
   ccw_status status = ccw_stream_synchronize(s0);
   EXPECT(status.code == XLA_FFI_Error_Code_ABORTED);
   ccw_status_free(status);
