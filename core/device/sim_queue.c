@@ -272,23 +272,26 @@ static void run_copy(const sim_operation *o)
   if (!is_there(o, o->to) || !is_there(o, o->from)) return;
   check_race(o, o->from, false);
   check_race(o, o->to, true);
-  if ((to && !ccw_sim_open(o->to, o->size)) || (from && !ccw_sim_open((void *)(uintptr_t)o->from, o->size)))
-    ccw_sim_fail(o->stream->device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
+  sim_device *device = o->stream->device;
+  void *source = (void *)(uintptr_t)o->from;
+  if ((to && !ccw_sim_open(device, o->to, o->size, true)) || (from && !ccw_sim_open(device, source, o->size, false)))
+    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
   else
     memmove(o->to, o->from, o->size);
-  if (to) ccw_sim_close(o->to, o->size);
-  if (from) ccw_sim_close((void *)(uintptr_t)o->from, o->size);
+  if (to) ccw_sim_close(device, o->to, o->size, true);
+  if (from) ccw_sim_close(device, source, o->size, false);
 }
 
 static void run_fill(const sim_operation *o)
 {
+  sim_device *device = o->stream->device;
   if (!is_there(o, o->to)) return;
   check_race(o, o->to, true);
-  if (ccw_sim_open(o->to, o->size))
+  if (ccw_sim_open(device, o->to, o->size, true))
     memset(o->to, o->byte, o->size);
   else
-    ccw_sim_fail(o->stream->device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "fill: the system opens no more memory");
-  ccw_sim_close(o->to, o->size);
+    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "fill: the system opens no more memory");
+  ccw_sim_close(device, o->to, o->size, true);
 }
 
 static void run_record(sim_occurrence *occurrence)
@@ -360,6 +363,7 @@ void ccw_sim_run_stream(sim_stream *stream, int64_t index)
   ccw_sim_close_seen(stream->device);
   ++stream->references;
   while (stream->done < index) run_first(pick(stream->device, stream));
+  ccw_sim_close_opened(stream->device);
   unref(stream);
 }
 
@@ -423,6 +427,7 @@ static ccw_status query_locked(sim_stream *stream, bool *out_is_done)
   CCW_TRY(ccw_sim_check_capture(device, "asking whether work is done"));
   ccw_sim_close_seen(device);
   if (stream->first) run_first(pick(device, stream));
+  ccw_sim_close_opened(device);
   CCW_TRY(ccw_sim_tell(device));
   *out_is_done = !stream->first;
   if (*out_is_done) host_has_waited(stream->clock, ccw_sim_clock_length());

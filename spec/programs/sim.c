@@ -419,6 +419,32 @@ static void launches_run(void)
   give(y);
 }
 
+/* What a launch has opened is not closed under the copies and launches behind it. */
+static void copies_and_launches_take_turns(void)
+{
+  ccw_host_access access;
+  float in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8], *x = take(32, "x"), *y = take(32, "y");
+  to_device(s0, x, in, 32);
+  must(launch(s0, &look, x, NULL, 0, 8));
+  to_device(s0, x + 7, in, 4);
+  from_device(s0, out, x, 32);
+  must(launch(s0, &twice, x, y, 0, 8));
+  must(launch(s0, &twice, y, y, 0, 8));
+  must(ccw_stream_copy(s0, CCW_COPY_WITHIN, x, y, 4));
+  must(ccw_stream_fill(s0, y + 1, 0, 4));
+  must(launch(s0, &twice, x, x, 0, 1));
+  must(ccw_stream_copy(s0, CCW_COPY_WITHIN, y + 2, x, 4));
+  from_device(s0, out + 4, y, 16);
+  must(ccw_stream_synchronize(s0));
+  EXPECT(out[0] == 1 && out[3] == 4 && out[4] == 4 && out[5] == 0 && out[6] == 8 && out[7] == 16);
+  EXPECT(ccw_device_take_accesses(sim, &access, 1) == 0);
+  sink = *(volatile float *)x; /* and then all is closed */
+  sink = *(volatile float *)y;
+  EXPECT(ccw_device_take_accesses(sim, &access, 1) == 1 && ccw_device_take_accesses(sim, &access, 1) == 1);
+  give(x);
+  give(y);
+}
+
 /* What a launch of a kernel that reads or writes one element there is told to have done. */
 static bool is_fault(const ccw_sim_kernel *kernel, const void *x, void *y, int64_t i, const char *expected)
 {
@@ -1258,6 +1284,16 @@ static void measure(void)
   });
 }
 
+static void one_stream_is_well(void)
+{
+  launches_run();
+  copies_and_launches_take_turns();
+  faults_are_told_by_what_they_hit();
+  writes_in_front_are_found();
+  launches_obey_the_rules();
+  kernels_that_fail_break_the_device();
+}
+
 static void all_is_well(void)
 {
   memory_ends_where_a_page_ends();
@@ -1272,12 +1308,8 @@ static void all_is_well(void)
   devices_do_not_mix();
   host_code_is_noted_and_let_through();
   other_threads_are_noted_too();
-  launches_run();
+  one_stream_is_well();
   faults_are_told_once_and_stick();
-  faults_are_told_by_what_they_hit();
-  writes_in_front_are_found();
-  launches_obey_the_rules();
-  kernels_that_fail_break_the_device();
   broken_devices_drop_their_work();
   events_order_streams();
   streams_may_wait_for_each_other();
@@ -1314,6 +1346,7 @@ int main(int count, char **words)
   if (count != 3) return 2;
   module_path = words[1];
   no_module_path = words[2];
+  one_stream_is_well();
   must(ccw_stream_new(sim, &s1));
   must(ccw_stream_new(sim, &s2));
   all_is_well();
