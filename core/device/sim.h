@@ -267,10 +267,6 @@ CCW_MUST_USE ccw_status ccw_sim_queue(sim_stream *stream, sim_operation *operati
 CCW_MUST_USE ccw_status ccw_sim_stream_new(sim_device *device, bool is_of_handler, sim_stream **out_stream);
 void ccw_sim_stream_leave(sim_stream *stream); /* whoever made it */
 
-/* Run what is queued, as far as they have to. What failed is told by ccw_sim_tell. */
-void ccw_sim_run_stream(sim_stream *stream, int64_t index);
-void ccw_sim_run_device(sim_device *device);
-
 /* What has failed and nobody was told; ABORTED: the device is broken. */
 CCW_MUST_USE ccw_status ccw_sim_tell(sim_device *device);
 

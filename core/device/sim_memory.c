@@ -468,22 +468,32 @@ static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fau
   return true;
 }
 
-/* The bytes of a chunk that have changed: elements are taken to have four bytes or more. */
-static void add_changes(
-    const sim_space *s, const sim_allocation *a, unsigned char *from, unsigned char *to, sim_parts *parts)
+/* The bytes of a page that have changed. Those of an element do not all change: up to three in between count, too. */
+static void add_changes_of_page(
+    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
 {
-  enum { UNIT = 4 };
-  size_t page = page_size();
+  enum { BETWEEN = 3 };
+  const unsigned char *old = mirrored(s, from), *first = NULL, *end = NULL;
+  for (const unsigned char *at = from; at < to; ++at, ++old) {
+    if (*at == *old) continue;
+    if (first && at - end > BETWEEN) {
+      ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
+      first = NULL;
+    }
+    if (!first) first = at;
+    end = at + 1;
+  }
+  if (first) ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
+}
+
+static void add_changes(
+    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
+{
   if (from < a->start) from = a->start;
   while (from < to) {
-    unsigned char *end = (unsigned char *)ccw_align((uintptr_t)from + 1, page);
+    const unsigned char *end = (const unsigned char *)ccw_align((uintptr_t)from + 1, page_size());
     if (end > to) end = to;
-    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0)
-      for (unsigned char *at = from; at < end; at += UNIT) {
-        size_t unit = (size_t)(end - at) < UNIT ? (size_t)(end - at) : UNIT;
-        uintptr_t offset = (uintptr_t)(at - a->start);
-        if (memcmp(at, mirrored(s, at), unit) != 0) ccw_sim_add_part(parts, offset, offset + unit);
-      }
+    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0) add_changes_of_page(s, a, from, end, parts);
     from = end;
   }
 }

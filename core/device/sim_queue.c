@@ -358,7 +358,7 @@ static sim_stream *pick(sim_device *device, sim_stream *wanted)
     if (s->first && !is_waiting(s) && drawn-- == 0) return s;
 }
 
-void ccw_sim_run_stream(sim_stream *stream, int64_t index)
+static void run_until(sim_stream *stream, int64_t index)
 {
   ccw_sim_close_seen(stream->device);
   ++stream->references;
@@ -367,11 +367,11 @@ void ccw_sim_run_stream(sim_stream *stream, int64_t index)
   unref(stream);
 }
 
-void ccw_sim_run_device(sim_device *device)
+static void run_all(sim_device *device)
 {
   for (sim_stream *stream = device->streams; stream;) {
     if (stream->first) {
-      ccw_sim_run_stream(stream, stream->queued);
+      run_until(stream, stream->queued);
       stream = device->streams; /* some may be gone */
     } else {
       stream = stream->next;
@@ -398,17 +398,22 @@ static ccw_status told(sim_device *device)
 ccw_status ccw_sim_synchronize(sim_stream *stream)
 {
   CCW_TRY(ccw_sim_check_capture(stream->device, "synchronizing"));
-  ccw_sim_run_stream(stream, stream->queued);
+  run_until(stream, stream->queued);
   host_has_waited(stream->clock, ccw_sim_clock_length());
   return told(stream->device);
+}
+
+static void wait_for_all(sim_device *device)
+{
+  run_all(device);
+  for (sim_stream *stream = device->streams; stream; stream = stream->next)
+    host_has_waited(stream->clock, ccw_sim_clock_length());
 }
 
 ccw_status ccw_sim_synchronize_device(sim_device *device)
 {
   CCW_TRY(ccw_sim_check_capture(device, "synchronizing"));
-  ccw_sim_run_device(device);
-  for (sim_stream *stream = device->streams; stream; stream = stream->next)
-    host_has_waited(stream->clock, ccw_sim_clock_length());
+  wait_for_all(device);
   return told(device);
 }
 
@@ -548,7 +553,7 @@ static ccw_status synchronize_event_locked(sim_device *device, const sim_occurre
   CCW_TRY(ccw_sim_check_capture(device, "synchronizing"));
   if (last && last->capture) return ccw_failed_precondition("the event was recorded in a capture, and never happens");
   if (last) {
-    ccw_sim_run_stream(last->stream, last->index);
+    run_until(last->stream, last->index);
     if (last->clock) host_has_waited(last->clock->at, last->clock->length);
   }
   return told(device);
@@ -691,7 +696,7 @@ ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site
 static ccw_status release_locked(sim_device *device, void *memory)
 {
   CCW_TRY(ccw_sim_check_capture(device, "releasing"));
-  ccw_sim_run_device(device);
+  wait_for_all(device);
   return ccw_sim_release(device, memory);
 }
 

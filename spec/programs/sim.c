@@ -110,6 +110,7 @@ static uint32_t threads_of(const ccw_simt *simt) { return simt->block[0] * simt-
 KERNEL(twice, p->y[i] = 2 * p->x[i];)
 KERNEL(look, (void)*(const volatile float *)&p->x[i];)
 KERNEL(one, p->y[i] = 1;)
+KERNEL(mark, ((unsigned char *)p->y)[i] = 1;)
 KERNEL(assert_false, {
   ccw_sim_place place = {"i < 0", "here.cu", 3};
   simt->fail(simt, t, &place);
@@ -754,6 +755,7 @@ static void races_of_launches_are_told(void)
   EXPECT(status.code == XLA_FFI_Error_Code_FAILED_PRECONDITION);
   EXPECT(strstr(ccw_status_text(status), "launch of twice on stream 1 writes and launch of twice on stream 2 reads"));
   ccw_status_free(status);
+  give(take(1, NULL)); /* which waits for all, as cudaFree does */
   must(launch(s1, &one, NULL, y, 0, 8000));
   must(launch(s2, &one, NULL, y, 4000, 4000));
   TELLS(ccw_device_synchronize(sim), "FAILED_PRECONDITION: sim:0: race on 32000 bytes taken at y: launch of one on "
@@ -783,6 +785,11 @@ static void what_is_ordered_or_apart_is_no_race(void)
     }
     must(ccw_device_synchronize(sim));
     for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == 4 * in[i]);
+
+    must(launch(s0, &mark, NULL, y, 0, 333));
+    must(launch(s1, &mark, NULL, y, 333, 333));
+    must(launch(s2, &mark, NULL, y, 666, 334));
+    must(ccw_device_synchronize(sim));
 
     to_device(s1, x, in, sizeof in);
     must(ccw_event_record(event, s1));
