@@ -468,34 +468,81 @@ static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fau
   return true;
 }
 
-/* The bytes of a page that have changed. Those of an element do not all change: up to three in between count, too. */
-static void add_changes_of_page(
-    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
+/* Bytes that have changed, up to where the next ones may still join them. */
+typedef struct changes {
+  const sim_allocation *allocation;
+  sim_parts *parts;
+  const unsigned char *from, *to; /* NULL: none */
+} changes;
+
+static void end_changes(changes *c)
 {
-  enum { BETWEEN = 3 };
-  const unsigned char *old = mirrored(s, from), *first = NULL, *end = NULL;
-  for (const unsigned char *at = from; at < to; ++at, ++old) {
-    if (*at == *old) continue;
-    if (first && at - end > BETWEEN) {
-      ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
-      first = NULL;
-    }
-    if (!first) first = at;
-    end = at + 1;
+  uintptr_t start = (uintptr_t)c->allocation->start;
+  if (c->from) ccw_sim_add_part(c->parts, (uintptr_t)c->from - start, (uintptr_t)c->to - start);
+  c->from = NULL;
+}
+
+/* Of an element not all bytes change: up to three in between count, too. */
+static void add_changed(changes *c, const unsigned char *from, const unsigned char *to)
+{
+  if (c->from && from - c->to > 3) end_changes(c);
+  if (!c->from) c->from = from;
+  c->to = to;
+}
+
+enum { UNIT = 4, UNITS = 16, BLOCK = UNIT * UNITS }; /* bytes */
+
+static void add_changes_of_unit(changes *c, const unsigned char *now, const unsigned char *old, size_t size)
+{
+  size_t low = 0;
+  while (low < size && now[low] == old[low]) ++low;
+  if (low == size) return;
+  while (now[size - 1] == old[size - 1]) --size;
+  add_changed(c, now + low, now + size);
+}
+
+/* The common case, at once. */
+static bool have_all_changed(const unsigned char *now, const unsigned char *old)
+{
+  uint32_t a[UNITS], b[UNITS], same = 0;
+  memcpy(a, now, sizeof a);
+  memcpy(b, old, sizeof b);
+  for (int i = 0; i < UNITS; ++i) same |= a[i] == b[i];
+  return !same;
+}
+
+static void add_changes_of_block(changes *c, const unsigned char *now, const unsigned char *old, size_t size)
+{
+  const size_t last = BLOCK - UNIT;
+  if (size == BLOCK && have_all_changed(now, old)) {
+    add_changes_of_unit(c, now, old, UNIT);
+    add_changed(c, now + UNIT, now + last);
+    add_changes_of_unit(c, now + last, old + last, UNIT);
+    return;
   }
-  if (first) ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
+  for (size_t at = 0; at < size; at += UNIT)
+    add_changes_of_unit(c, now + at, old + at, size - at < UNIT ? size - at : UNIT);
+}
+
+static void add_changes_of_page(changes *c, const unsigned char *now, const unsigned char *old, size_t size)
+{
+  if (memcmp(now, old, size) == 0) return;
+  for (size_t at = 0; at < size; at += BLOCK)
+    add_changes_of_block(c, now + at, old + at, size - at < BLOCK ? size - at : BLOCK);
 }
 
 static void add_changes(
     const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
 {
+  changes c = {.allocation = a, .parts = parts};
   if (from < a->start) from = a->start;
   while (from < to) {
     const unsigned char *end = (const unsigned char *)ccw_align((uintptr_t)from + 1, page_size());
     if (end > to) end = to;
-    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0) add_changes_of_page(s, a, from, end, parts);
+    add_changes_of_page(&c, from, mirrored(s, from), (size_t)(end - from));
     from = end;
   }
+  end_changes(&c);
 }
 
 static void add_touches(const sim_allocation *a, bool is_write, sim_parts *parts)
