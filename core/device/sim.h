@@ -1,8 +1,10 @@
 /* sim.h: the parts of a simulated GPU, for its own files.
  *
  *   sim.c         the devices and their options: what a device's tables point to
- *   sim_memory.c  the address range, what is taken of it, and who touches it
+ *   sim_memory.c  the address range, and what is taken of it
+ *   sim_touch.c   who touches it: launches, and host code
  *   sim_queue.c   streams, events, the work that is queued, and its order
+ *   sim_copy.c    copies and fills
  *   sim_race.c    what is ordered before what, and two operations that are not
  *   sim_launch.c  launches, and modules
  *   sim_graph.c   captures
@@ -68,6 +70,16 @@ struct sim_allocation {
   char site[SIM_SITE]; /* "" where nobody knows */
 };
 
+static inline bool ccw_sim_is_live(const sim_allocation *allocation)
+{
+  return allocation && atomic_load(&allocation->state) == SIM_LIVE;
+}
+
+static inline bool ccw_sim_is_inside(const sim_allocation *allocation, const void *address)
+{
+  return (uintptr_t)address - (uintptr_t)allocation->start < allocation->size;
+}
+
 /* An access of host code; written by whoever faults. */
 typedef struct sim_note {
   _Atomic int state;
@@ -125,6 +137,20 @@ void ccw_sim_describe_allocation(const sim_allocation *allocation, char out_text
 
 /* "it is memory of the host": why the bytes are none of the device's that may be used. */
 void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_WHAT]);
+
+/* What its first page holds in front of it, and the byte there that has changed and is nearest to it; NULL: none has. */
+void ccw_sim_fill_front(const sim_allocation *allocation);
+unsigned char *ccw_sim_find_damage(const sim_allocation *allocation);
+
+/* Where what launches write over is kept, of an allocation where it is. */
+bool ccw_sim_is_mirrored(const sim_space *space, const sim_allocation *allocation);
+unsigned char *ccw_sim_mirrored(const sim_space *space, const unsigned char *address);
+
+size_t ccw_sim_page_size(void);
+bool ccw_sim_protect(unsigned char *from, unsigned char *to, int what); /* PROT_READ and so on */
+
+/* A ccw_fault_taker. */
+bool ccw_sim_take_fault(void *device, const ccw_fault *fault);
 
 /* Lets the device itself touch bytes of an allocation, and no longer. False where the system has no memory for that. */
 bool ccw_sim_open(const sim_device *device, void *memory, size_t size, bool for_write);
@@ -274,6 +300,13 @@ CCW_MUST_USE ccw_status ccw_sim_tell(sim_device *device);
 void ccw_sim_drop_work(sim_device *device);
 
 CCW_MUST_USE ccw_status ccw_sim_synchronize_device(sim_device *device);
+
+/* For all work of the device. What fails is told by who waits next. */
+void ccw_sim_wait_for_all(sim_device *device);
+
+bool ccw_sim_is_on_device(const sim_stream *stream, const void *address);
+void ccw_sim_copy_run(const sim_operation *operation);
+void ccw_sim_fill_run(const sim_operation *operation);
 
 extern const ccw_memory_ops ccw_sim_memory_ops;
 extern const ccw_stream_ops ccw_sim_stream_ops;

@@ -2,7 +2,7 @@
  *
  * Streams order their own work, events order that of others, and the host what it has waited for before what it queues later. An
  * allocation keeps the latest accesses. Those of copies and fills are known byte by byte. Of a launch only that is held
- * against others which is certain (sim_memory.c): so there are no false alarms, and races may be missed. */
+ * against others which is certain (sim_touch.c): so there are no false alarms, and races may be missed. */
 #include <string.h>
 
 #include "base/memory.h"
