@@ -13,6 +13,8 @@
 
 #include <ccw/ccw.h>
 
+#include "base/checked.h"
+
 /* Something that a device cannot do, and why. */
 typedef struct ccw_cannot {
   const char *what; /* the name of the table or slot, "graph", "set" */
@@ -82,6 +84,7 @@ typedef struct ccw_device_ops {
   ccw_status (*synchronize)(ccw_device *device);                   /* all streams */
   /* (optional) Forgets all work, memory, and failure. Modules stay. */
   ccw_status (*reset)(ccw_device *device);
+  bool takes_platforms; /* it answers to another platform when it is asked to */
   /* (optional) Sets an option of the device. NOT_FOUND: there is none of that name. */
   ccw_status (*set)(ccw_device *device, const char *option, double value);
   /* (optional: there are none) What host code did to the device's memory since the last time: up to `most`; how many. */
@@ -99,6 +102,7 @@ struct ccw_device {
 
 /* In front of a stream's own fields, an event's, a module's, a kernel's, a graph's; filled in by the functions of ccw.h. */
 struct ccw_stream {
+  ccw_count count;
   ccw_device *device;
   int64_t number; /* 0 is the device's own */
 };
