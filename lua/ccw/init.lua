@@ -10,6 +10,7 @@ local device = require "ccw.device"
 local load = require "ccw.load"
 local match = require "ccw.match"
 local registry = require "ccw.registry"
+local shard = require "ccw.shard"
 local show = require "ccw.show"
 
 show.install()
@@ -28,6 +29,7 @@ local ccw = {
   attrs = attributes.attrs,
   call = call.call,
   prepare = call.prepare,
+  shard = shard.shard,
   compare = comparison.compare,
   match = match,
   load = load.load,
