@@ -11,19 +11,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/mix.h"
-#include "base/text.h"
 #include "device/sim.h"
-#include "device/simt.h"
 
 static const size_t RANGE = (size_t)256 << 30, LEAST_RANGE = (size_t)1 << 30; /* addresses, which cost nothing */
 static const size_t GRANULE = 64 << 10;                                       /* an allocation takes three or more */
 static const size_t WINDOW = (size_t)16 << 30; /* so far allocations go before addresses are used again */
 static const size_t MOST_BEHIND = (size_t)1 << 30;
 static const size_t MOST_MIRRORED = (size_t)64 << 20;
-static const size_t PATTERN =
-    4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and takes no memory */
+static const size_t PATTERN = 4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and costs nothing */
 
 enum { FRESH = 0xCB, RECORD_GRANULES = 3 };
 

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/text.h"
 #include "device/sim.h"
 #include "device/simt.h"
 
