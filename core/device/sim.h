@@ -48,6 +48,7 @@ typedef struct sim_module sim_module;
 enum {
   SIM_NEVER, /* not an allocation */
   SIM_LIVE,
+  SIM_LEAVING, /* freed, but for work that was queued before a capture, which is not over */
   SIM_FREED,
   SIM_FORGOTTEN, /* by reset, and not given back yet */
 };
@@ -72,7 +73,8 @@ struct sim_allocation {
 
 static inline bool ccw_sim_is_live(const sim_allocation *allocation)
 {
-  return allocation && atomic_load(&allocation->state) == SIM_LIVE;
+  int state = allocation ? atomic_load(&allocation->state) : SIM_NEVER;
+  return state == SIM_LIVE || state == SIM_LEAVING;
 }
 
 static inline bool ccw_sim_is_inside(const sim_allocation *allocation, const void *address)
@@ -102,6 +104,7 @@ typedef struct sim_space {
   sim_allocation *oldest, *newest;         /* of those that live */
   int64_t allocations;                     /* so far */
   size_t in_use;                           /* bytes */
+  int64_t leaving;                         /* allocations */
   sim_allocation *opened;                  /* by launches of the work under way */
   sim_allocation *_Atomic seen;            /* by host code */
   _Atomic uintptr_t stray_low, stray_high; /* addresses of nobody that host code has touched lie in between */
@@ -115,8 +118,9 @@ CCW_MUST_USE ccw_status ccw_sim_space_open(sim_device *device);
 
 CCW_MUST_USE ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, void **out_memory);
 
-/* Not while work is queued. */
-CCW_MUST_USE ccw_status ccw_sim_release(sim_device *device, void *memory);
+/* Not while work is queued, unless it is `later`: then it goes with ccw_sim_release_leaving. INVALID_ARGUMENT. */
+CCW_MUST_USE ccw_status ccw_sim_release(sim_device *device, void *memory, bool later);
+void ccw_sim_release_leaving(sim_device *device);
 
 void ccw_sim_forget_memory(sim_device *device);
 
@@ -314,7 +318,7 @@ extern const ccw_event_ops ccw_sim_event_ops;
 
 /* What handlers ask for. */
 CCW_MUST_USE ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site, void **out_memory);
-CCW_MUST_USE ccw_status ccw_sim_give_memory(sim_device *device, void *memory);
+CCW_MUST_USE ccw_status ccw_sim_give_memory(sim_device *device, void *memory, bool is_handler);
 CCW_MUST_USE ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t size);
 CCW_MUST_USE ccw_status ccw_sim_fill(sim_stream *stream, void *memory, int byte, size_t size);
 CCW_MUST_USE ccw_status ccw_sim_synchronize(sim_stream *stream);
@@ -326,6 +330,7 @@ extern const ccw_code_ops ccw_sim_code_ops;
 CCW_MUST_USE ccw_status ccw_sim_launch_queue(sim_stream *stream, const ccw_sim_launch *launch, sim_module *module);
 void ccw_sim_launch_run(sim_stream *stream, const sim_operation *operation);
 void ccw_sim_describe_limits(ccw_device_info *info);
+bool ccw_sim_launch_uses(const sim_operation *operation, const sim_allocation *allocation);
 void ccw_sim_module_retain(sim_module *module);
 void ccw_sim_module_release(sim_module *module);
 
@@ -345,6 +350,9 @@ extern const ccw_graph_ops ccw_sim_graph_ops;
 
 /* FAILED_PRECONDITION while a stream of the device is captured, which then fails. `what` is a subject, "synchronizing". */
 CCW_MUST_USE ccw_status ccw_sim_check_capture(sim_device *device, const char *what);
+
+/* Whether what is captured uses the memory. */
+bool ccw_sim_captures(sim_device *device, const void *memory);
 
 /* While a stream of the device is captured: adds to it what another queues; owns the operation. */
 CCW_MUST_USE ccw_status ccw_sim_capture(sim_stream *stream, sim_operation *operation);

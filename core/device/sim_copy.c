@@ -173,18 +173,23 @@ ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site
 }
 
 /* As cudaFree: behind all that is queued. What failed there is told by who waits for it; and memory of a device that is broken is
- * given back, too. */
-static ccw_status release_locked(sim_device *device, void *memory)
+ * given back, too.
+ *
+ * While a stream is captured memory may become garbage that has nothing to do with it, and somebody collects it: this goes when
+ * the capture is over. A handler that frees memory meanwhile could not be captured by CUDA. */
+static ccw_status release_locked(sim_device *device, void *memory, bool is_handler)
 {
+  bool is_garbage = device->capture && !is_handler && !ccw_sim_captures(device, memory);
+  if (is_garbage) return ccw_sim_release(device, memory, true);
   CCW_TRY(ccw_sim_check_capture(device, "releasing"));
   ccw_sim_wait_for_all(device);
-  return ccw_sim_release(device, memory);
+  return ccw_sim_release(device, memory, false);
 }
 
-ccw_status ccw_sim_give_memory(sim_device *device, void *memory)
+ccw_status ccw_sim_give_memory(sim_device *device, void *memory, bool is_handler)
 {
   ccw_sim_lock();
-  ccw_status status = release_locked(device, memory);
+  ccw_status status = release_locked(device, memory, is_handler);
   ccw_sim_unlock();
   return ccw_device_says(&device->base, status);
 }
@@ -194,7 +199,10 @@ static ccw_status allocate(ccw_device *device, size_t size, const char *site, vo
   return ccw_sim_take_memory(ccw_sim_of(device), size, site, out_memory);
 }
 
-static ccw_status release(ccw_device *device, void *memory) { return ccw_sim_give_memory(ccw_sim_of(device), memory); }
+static ccw_status release(ccw_device *device, void *memory)
+{
+  return ccw_sim_give_memory(ccw_sim_of(device), memory, false);
+}
 
 const ccw_memory_ops ccw_sim_memory_ops = {
     .allocate = allocate, .release = release, .copy = copy, .fill = fill, .visit = ccw_sim_visit};

@@ -154,10 +154,10 @@ void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_
     snprintf(out_text, SIM_WHAT, "it lies %lld bytes in front of %.200s", -at, what);
   else if ((size_t)at >= a->size)
     snprintf(out_text, SIM_WHAT, "it lies %lld bytes behind %.200s", at - (long long)a->size, what);
-  else if (atomic_load(&a->state) == SIM_FREED)
-    snprintf(out_text, SIM_WHAT, "it was freed: %.200s", what);
   else if (atomic_load(&a->state) == SIM_FORGOTTEN)
     snprintf(out_text, SIM_WHAT, "it went when the device was reset: %.200s", what);
+  else if (!ccw_sim_is_live(a))
+    snprintf(out_text, SIM_WHAT, "it was freed: %.200s", what);
   else
     snprintf(out_text, SIM_WHAT, "%zu bytes from byte %lld on pass the end of %.200s", size, at, what);
 }
@@ -211,8 +211,7 @@ static size_t granule_of(const sim_space *s, const unsigned char *address)
 /* What a reset took is kept until it is given back, so that this gives back nothing else. */
 static bool is_taken(const sim_allocation *a)
 {
-  int state = a ? atomic_load(&a->state) : SIM_NEVER;
-  return state == SIM_LIVE || state == SIM_FORGOTTEN;
+  return ccw_sim_is_live(a) || (a && atomic_load(&a->state) == SIM_FORGOTTEN);
 }
 
 /* A run of granules between two places that nobody has. */
@@ -363,7 +362,17 @@ static void end(sim_space *s, sim_allocation *a, int state)
   s->in_use -= a->size;
 }
 
-ccw_status ccw_sim_release(sim_device *device, void *memory)
+static void leave(sim_space *s, sim_allocation *a, bool later)
+{
+  if (!later) {
+    end(s, a, SIM_FREED);
+  } else {
+    atomic_store(&a->state, SIM_LEAVING);
+    ++s->leaving;
+  }
+}
+
+ccw_status ccw_sim_release(sim_device *device, void *memory, bool later)
 {
   sim_allocation *a = ccw_sim_allocation_at(device, memory);
   char what[SIM_WHAT];
@@ -378,9 +387,21 @@ ccw_status ccw_sim_release(sim_device *device, void *memory)
   }
   ccw_sim_close_seen(device);
   switch (atomic_load(&a->state)) {
-  case SIM_LIVE: end(&device->space, a, SIM_FREED); return ccw_ok();
+  case SIM_LIVE: leave(&device->space, a, later); return ccw_ok();
   case SIM_FORGOTTEN: atomic_store(&a->state, SIM_FREED); return ccw_ok();
   default: ccw_sim_describe_allocation(a, what); return ccw_invalid("release: freed already: %s", what);
+  }
+}
+
+void ccw_sim_release_leaving(sim_device *device)
+{
+  sim_space *s = &device->space;
+  ccw_sim_close_seen(device);
+  for (sim_allocation *a = s->oldest, *newer; a && s->leaving > 0; a = newer) {
+    newer = a->newer;
+    if (atomic_load(&a->state) != SIM_LEAVING) continue;
+    end(s, a, SIM_FREED);
+    --s->leaving;
   }
 }
 

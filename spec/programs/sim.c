@@ -19,6 +19,7 @@ static void must(ccw_status status)
 {
   if (!status.code) return;
   printf("%s: %s\n", ccw_code_name(status.code), ccw_status_text(status));
+  fflush(stdout);
   abort();
 }
 
@@ -910,6 +911,30 @@ static void graphs_replay(void)
   ccw_graph_free(graph);
 }
 
+/* Memory that has nothing to do with the capture, and is collected meanwhile. */
+static void garbage_may_be_collected_meanwhile(void)
+{
+  char out[4] = "...", *x = take(4, "x"), *garbage = take(4, "garbage"), *ours = take(4, "ours");
+  ccw_graph *graph;
+  must(ccw_stream_fill(s0, garbage, 'g', 4));
+  from_device(s0, out, garbage, 3);
+  must(ccw_stream_begin_capture(s1));
+  must(ccw_stream_fill(s1, x, 0, 4));
+  give(garbage);
+  TELLS(ccw_device_release(sim, garbage), "INVALID_ARGUMENT: sim:0: release: freed already: 4 bytes taken at garbage");
+  must(ccw_stream_end_capture(s1, &graph));
+  EXPECT(strcmp(out, "ggg") == 0); /* behind the work that uses it */
+  TELLS(ccw_stream_fill(s0, garbage, 0, 1), "INVALID_ARGUMENT: sim:0: fill: to: expected memory of this device, got *: "
+                                            "it was freed: 4 bytes taken at garbage");
+  ccw_graph_free(graph);
+  must(ccw_stream_begin_capture(s1));
+  TELLS(handle_of(s1)->functions->release(handle_of(s1), ours),
+      "FAILED_PRECONDITION: sim:0: releasing may not happen while stream 1 is captured");
+  give(ours);
+  must(ccw_device_reset(sim));
+  give(x);
+}
+
 /* With another stream that takes part. */
 static void graphs_hold_what_is_joined(void)
 {
@@ -978,13 +1003,6 @@ static ccw_status spoil_begin(void *x) { return (void)x, ccw_stream_begin_captur
 static ccw_module *module;
 static const char *module_path, *no_module_path;
 
-static ccw_status spoil_unload(void *x)
-{
-  ccw_module_unload(module);
-  must(ccw_event_record((x = new_event()), s0) /* not joined: also refused */);
-  return ccw_ok();
-}
-
 static void captures_are_spoilt(void)
 {
   EXPECT(spoils(spoil_synchronize, "synchronizing"));
@@ -996,7 +1014,6 @@ static void captures_are_spoilt(void)
   EXPECT(spoils(spoil_begin, "another capture"));
   ccw_graph *graph;
   ccw_host_access access;
-  (void)spoil_unload;
   must(ccw_module_load(sim, module_path, &module));
   must(ccw_stream_begin_capture(s1));
   ccw_module_unload(module);
@@ -1330,6 +1347,7 @@ static void all_is_well(void)
   options_are_checked();
   failures_are_injected();
   graphs_replay();
+  garbage_may_be_collected_meanwhile();
   graphs_hold_what_is_joined();
   captures_are_spoilt();
   modules_hold_kernels();
