@@ -391,7 +391,7 @@ struct sim_device {
 
 static inline sim_device *ccw_sim_of(const ccw_device *device) { return (sim_device *)(uintptr_t)device; }
 
-/* All sims that are open, up to the first NULL. */
+/* The sim of that number, below SIM_DEVICES; NULL: nobody has opened it. */
 sim_device *ccw_sim_number(int i);
 
 void ccw_sim_lock(void);

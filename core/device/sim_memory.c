@@ -322,6 +322,7 @@ ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, v
 {
   sim_space *s = &device->space;
   sim_allocation *a;
+  ccw_sim_close_seen(device); /* what was freed may be seen, and is used again */
   if (s->in_use > device->memory || size > device->memory - s->in_use)
     return ccw_resource_exhausted("no memory for %zu bytes: %zu of %zu are in use", size, s->in_use, device->memory);
   if (!lay_out(s, size, &a)) return ccw_resource_exhausted("no addresses for %zu bytes", size);

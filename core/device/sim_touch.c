@@ -201,6 +201,7 @@ static void note(sim_space *s, _Atomic unsigned *noted, unsigned bit, const ccw_
     atomic_store(&n->state, WRITTEN);
     return;
   }
+  atomic_fetch_and(noted, ~bit); /* no room: another time */
 }
 
 /* An allocation is opened whole, and so is what lies on either side of it: who passes an end goes on to do so. It is opened before

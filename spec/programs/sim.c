@@ -378,6 +378,23 @@ static void host_code_is_noted_and_let_through(void)
   give((void *)y);
 }
 
+static void much_may_be_touched(void)
+{
+  enum { MANY = 300 };
+  static ccw_host_access accesses[MANY];
+  static volatile char *memory[MANY];
+  for (int i = 0; i < MANY; ++i) memory[i] = take(8, NULL);
+  int64_t found = 0;
+  for (int round = 0; round < 4; ++round) { /* some are told each time, and the others when they are touched again */
+    for (int i = (int)found; i < MANY; ++i) memory[i][0] = 1;
+    int64_t count = ccw_device_take_accesses(sim, accesses, MANY);
+    for (int64_t i = 0; i < count; ++i) EXPECT(accesses[i].address == memory[found + i]);
+    found += count;
+  }
+  EXPECT(found == MANY);
+  for (int i = 0; i < MANY; ++i) give((void *)memory[i]);
+}
+
 static void *touch_in_thread(void *memory)
 {
   for (int i = 0; i < 1000; ++i) ((volatile char *)memory)[i] = 1;
@@ -1331,6 +1348,7 @@ static void all_is_well(void)
   copies_stay_within();
   devices_do_not_mix();
   host_code_is_noted_and_let_through();
+  much_may_be_touched();
   other_threads_are_noted_too();
   one_stream_is_well();
   faults_are_told_once_and_stick();
