@@ -829,6 +829,88 @@ static void what_is_ordered_or_apart_is_no_race(void)
   give(y);
 }
 
+KERNEL(add, p->y[i] += p->x[i];)
+
+enum { ARRAYS = 4, ELEMENTS = 3000, STREAMS = 3 };
+
+/* Arrays on the device, what they have to hold, and the last use of each by each stream. */
+typedef struct world {
+  ccw_stream *streams[STREAMS];
+  float *arrays[ARRAYS];
+  ccw_event *uses[ARRAYS][STREAMS];
+  float expected[ARRAYS][ELEMENTS];
+} world;
+
+static uint64_t drawn = 1;
+
+static int draw(int below)
+{
+  drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+  return (int)((drawn >> 33) % (uint64_t)below);
+}
+
+/* What others have done comes first. */
+static void wait_for_uses(world *w, int stream, int array)
+{
+  for (int i = 0; i < STREAMS; ++i) must(ccw_stream_wait(w->streams[stream], w->uses[array][i]));
+}
+
+/* A copy, a fill or a launch, on part of two arrays. */
+static void do_something(world *w)
+{
+  int stream = draw(STREAMS), x = draw(ARRAYS), y = draw(ARRAYS), what = draw(3), first = draw(ELEMENTS);
+  int count = 1 + draw(ELEMENTS - first);
+  size_t size = sizeof(float) * (size_t)count;
+  if (x == y) return;
+  wait_for_uses(w, stream, x);
+  wait_for_uses(w, stream, y);
+  if (what == 0)
+    must(ccw_stream_copy(w->streams[stream], CCW_COPY_WITHIN, w->arrays[y] + first, w->arrays[x] + first, size));
+  if (what == 1) must(ccw_stream_fill(w->streams[stream], w->arrays[y] + first, 0x3F, size));
+  if (what == 2) must(launch(w->streams[stream], &add, w->arrays[x], w->arrays[y], first, count));
+  must(ccw_event_record(w->uses[x][stream], w->streams[stream]));
+  must(ccw_event_record(w->uses[y][stream], w->streams[stream]));
+  for (int i = first; i < first + count; ++i) {
+    float *to = &w->expected[y][i], from = w->expected[x][i];
+    if (what == 1) memset(&from, 0x3F, sizeof from);
+    *to = what == 2 ? *to + from : from;
+  }
+}
+
+static void ordered_work_is_right_in_any_order(void)
+{
+  static float found[ELEMENTS];
+  static world w;
+  w = (world){.streams = {s0, s1, s2}};
+  for (int a = 0; a < ARRAYS; ++a) {
+    w.arrays[a] = take(sizeof found, "world");
+    must(ccw_stream_fill(s0, w.arrays[a], 0, sizeof found));
+    for (int i = 0; i < STREAMS; ++i) w.uses[a][i] = new_event();
+  }
+  must(ccw_stream_synchronize(s0));
+  for (int round = 0; round < 100; ++round) {
+    set("seed", draw(2) * round);
+    for (int i = draw(30); i >= 0; --i) do_something(&w);
+    if (draw(2)) must(ccw_stream_synchronize(w.streams[draw(STREAMS)]));
+    if (draw(2)) continue;
+    must(ccw_device_synchronize(sim));
+    for (int a = 0; a < ARRAYS; ++a) {
+      from_device(s1, found, w.arrays[a], sizeof found);
+      must(ccw_stream_synchronize(s1));
+      EXPECT(memcmp(found, w.expected[a], sizeof found) == 0);
+      memset(w.expected[a], 0, sizeof found); /* or they grow to infinity */
+      must(ccw_stream_fill(s1, w.arrays[a], 0, sizeof found));
+    }
+    must(ccw_device_synchronize(sim));
+  }
+  set("seed", 0);
+  must(ccw_device_synchronize(sim));
+  for (int a = 0; a < ARRAYS; ++a) {
+    give(w.arrays[a]);
+    for (int i = 0; i < STREAMS; ++i) ccw_event_free(w.uses[a][i]);
+  }
+}
+
 static void streams_that_come_and_go_are_no_race(void)
 {
   float *y = take(32, "y");
@@ -1360,6 +1442,7 @@ static void all_is_well(void)
   races_with_copies_are_told();
   races_of_launches_are_told();
   what_is_ordered_or_apart_is_no_race();
+  ordered_work_is_right_in_any_order();
   streams_that_come_and_go_are_no_race();
   races_in_host_memory_are_told();
   options_are_checked();
