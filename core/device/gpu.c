@@ -288,7 +288,8 @@ static ccw_status unavailable(const gpu_driver *driver, gpu_error error)
 {
   char text[200];
   gpu_error_print(driver, error, text, sizeof text);
-  return ccw_unavailable("%s: %s: %s", driver->vendor->name, driver->library_name, text);
+  return ccw_unavailable("%s: %s %s: %s", driver->vendor->name, driver->library_name,
+      error == GPU_NO_DEVICE || error == GPU_INVALID_DEVICE ? "finds no device" : "does not start", text);
 }
 
 /* Makes the devices, once; tried again where it failed. Callers hold the lock. */

@@ -17,7 +17,9 @@
 typedef int gpu_error; /* a CUresult, a hipError_t: 0 is success, and most numbers mean the same */
 
 enum {
-  GPU_OUT_OF_MEMORY = 2,
+  GPU_STUB_LIBRARY = 34,
+  GPU_NO_DEVICE = 100,
+  GPU_INVALID_DEVICE = 101,
   GPU_INVALID_IMAGE = 200,
   GPU_NO_BINARY = 209,
   GPU_INVALID_HANDLE = 400,

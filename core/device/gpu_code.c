@@ -151,6 +151,10 @@ static void list(const gpu_module *module, const gpu_driver *driver, const char 
     ccw_text_add(text, "%s", hint);
     return;
   }
+  if (count == 0) {
+    ccw_text_add(text, "; it has none");
+    return;
+  }
   size_t size = count * sizeof(void *);
   void **functions = ccw_allocate(size);
   if (!functions)

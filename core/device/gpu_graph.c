@@ -30,7 +30,7 @@ static ccw_status end(ccw_stream *stream, ccw_graph **out_graph)
 {
   gpu_turn turn;
   gpu_graph *graph = ccw_allocate_zeroed(sizeof *graph);
-  ccw_status status = gpu_begin(stream->device, "end the capture", &turn);
+  ccw_status status = gpu_begin_apart(stream->device, "end the capture", &turn);
   if (!status.code) status = gpu_end(&turn, end_capture(turn.driver, gpu_stream_of(stream), graph));
   if (!status.code && !graph) status = ccw_no_memory(sizeof *graph);
   if (status.code)

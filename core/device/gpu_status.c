@@ -103,11 +103,13 @@ bool gpu_error_is_final(const gpu_vendor *vendor, gpu_error error)
   return m && m->is_final;
 }
 
-/* HIP 5 gives the name again for a text. */
+/* HIP 5 gives the name again for a text, and NVIDIA's stub knows not even its own error. */
 void gpu_error_print(const gpu_driver *driver, gpu_error error, char *text, size_t size)
 {
   const char *name = driver->vendor->error_name(driver, error), *what = driver->vendor->error_text(driver, error);
-  if (!name || !*name)
+  if (driver->vendor == &gpu_vendor_cuda && error == GPU_STUB_LIBRARY)
+    snprintf(text, size, "CUDA_ERROR_STUB_LIBRARY: it is there for linking only, and is not the driver");
+  else if (!name || !*name)
     snprintf(text, size, "error %d", error);
   else if (!what || !*what || strcmp(name, what) == 0)
     snprintf(text, size, "%s", name);
