@@ -246,7 +246,7 @@ static gpu_driver cuda = DRIVER(cuda), rocm = DRIVER(rocm);
 static int attribute(const gpu *g, int number)
 {
   int value = 0;
-  return number && g->driver->device_attribute(&value, number, g->handle) == 0 ? value : 0;
+  return g->driver->device_attribute(&value, number, g->handle) == 0 ? value : 0;
 }
 
 static void read_info(gpu *g)

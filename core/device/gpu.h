@@ -22,7 +22,6 @@ enum {
   GPU_INVALID_DEVICE = 101,
   GPU_INVALID_IMAGE = 200,
   GPU_NO_BINARY = 209,
-  GPU_INVALID_HANDLE = 400,
   GPU_NOT_FOUND = 500,
   GPU_NOT_READY = 600
 };
@@ -38,7 +37,7 @@ typedef union gpu_current {
 
 /* The numbers of what a driver is asked about a device. */
 typedef struct gpu_attributes {
-  int max_threads, max_block[3], max_grid[3], max_shared, max_shared_by_request, warp_size, processors;
+  int max_threads, max_block[3], max_grid[3], max_shared, max_shared_by_request, warp_size, processors, capability[2];
 } gpu_attributes;
 
 /* In what the two differ. */
@@ -47,7 +46,7 @@ typedef struct gpu_vendor {
   const char *const *libraries; /* in the order in which they are tried; ends with NULL */
   const char *advice;           /* where there is none */
   int column;                   /* of the names of symbols */
-  gpu_attributes attributes;    /* 0: it has no such attribute */
+  gpu_attributes attributes;
   const char *(*error_name)(const gpu_driver *driver, gpu_error error); /* NULL: unknown */
   const char *(*error_text)(const gpu_driver *driver, gpu_error error);
   gpu_error (*make_current)(gpu *g, gpu_current *out_before);

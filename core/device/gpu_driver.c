@@ -6,6 +6,9 @@
 #include "base/memory.h"
 #include "device/gpu.h"
 
+#define NUMBER_OF_CUDA(member, cuda_name, cuda, hip_name, hip) .member = cuda,
+#define NUMBER_OF_HIP(member, cuda_name, cuda, hip_name, hip) .member = hip,
+
 /* ---- CUDA ------------------------------------------------------------------------------------------------------------ */
 
 static const char *cuda_error_name(const gpu_driver *driver, gpu_error error)
@@ -51,10 +54,10 @@ static void cuda_restore(gpu *g, gpu_current before, gpu_error error)
 
 static void cuda_architecture(const gpu *g, char *architecture, size_t size)
 {
-  enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };
+  const int *capability = g->driver->vendor->attributes.capability;
   int major, minor;
-  if (g->driver->device_attribute(&major, CAPABILITY_MAJOR, g->handle) != 0) return;
-  if (g->driver->device_attribute(&minor, CAPABILITY_MINOR, g->handle) != 0) return;
+  if (g->driver->device_attribute(&major, capability[0], g->handle) != 0) return;
+  if (g->driver->device_attribute(&minor, capability[1], g->handle) != 0) return;
   snprintf(architecture, size, "sm_%d%d", major, minor);
 }
 
@@ -64,13 +67,7 @@ const gpu_vendor gpu_vendor_cuda = {.name = "cuda",
     .libraries = cuda_libraries,
     .advice = "libcuda.so.1 is not there: install NVIDIA's driver, or take sim:0, which needs none",
     .column = 0,
-    .attributes = {.max_threads = 1,
-        .max_block = {2, 3, 4},
-        .max_grid = {5, 6, 7},
-        .max_shared = 8,
-        .max_shared_by_request = 97,
-        .warp_size = 10,
-        .processors = 16},
+    .attributes = {GPU_ATTRIBUTES(NUMBER_OF_CUDA)},
     .error_name = cuda_error_name,
     .error_text = cuda_error_text,
     .make_current = cuda_make_current,
@@ -142,12 +139,7 @@ const gpu_vendor gpu_vendor_rocm = {.name = "rocm",
         "libamdhip64.so.7, .6 or .5 is not there: install AMD's ROCm, or put its folder into LD_LIBRARY_PATH, or take "
         "sim:0, which needs none",
     .column = 1,
-    .attributes = {.max_threads = 56,
-        .max_block = {26, 27, 28},
-        .max_grid = {29, 30, 31},
-        .max_shared = 74,
-        .warp_size = 87,
-        .processors = 63},
+    .attributes = {GPU_ATTRIBUTES(NUMBER_OF_HIP)},
     .error_name = rocm_error_name,
     .error_text = rocm_error_text,
     .make_current = rocm_make_current,

@@ -3,7 +3,7 @@
  *
  * Both drivers are called the same way under other names. The declarations are ours, so that no header of theirs is wanted:
  * handles are pointers, and so is an address on the device, which both pass as a pointer is passed. Only what has been there for
- * long is asked of a driver: CUDA 11, HIP 5.2. The numbers of attributes are those of HIP 5.2 and have been the same ever since.
+ * long is asked of a driver: CUDA 11, HIP 5.2. Where a header of theirs is found, the specs compare what is said here with it.
  */
 #ifndef CCW_DEVICE_GPU_SYMBOLS_H
 #define CCW_DEVICE_GPU_SYMBOLS_H
@@ -78,5 +78,21 @@
   S(gpu_error, hipGetDevice, (int *device))             \
   S(gpu_error, hipSetDevice, (int device))              \
   S(gpu_error, hipDeviceGetPCIBusId, (char *id, int length, int device))
+
+/* A(member, name and number of CUDA, name and number of HIP): what a driver is asked about a device. */
+#define GPU_ATTRIBUTES(A)                                                                     \
+  A(max_threads, MAX_THREADS_PER_BLOCK, 1, MaxThreadsPerBlock, 56)                            \
+  A(max_block[0], MAX_BLOCK_DIM_X, 2, MaxBlockDimX, 26)                                       \
+  A(max_block[1], MAX_BLOCK_DIM_Y, 3, MaxBlockDimY, 27)                                       \
+  A(max_block[2], MAX_BLOCK_DIM_Z, 4, MaxBlockDimZ, 28)                                       \
+  A(max_grid[0], MAX_GRID_DIM_X, 5, MaxGridDimX, 29)                                          \
+  A(max_grid[1], MAX_GRID_DIM_Y, 6, MaxGridDimY, 30)                                          \
+  A(max_grid[2], MAX_GRID_DIM_Z, 7, MaxGridDimZ, 31)                                          \
+  A(max_shared, MAX_SHARED_MEMORY_PER_BLOCK, 8, MaxSharedMemoryPerBlock, 74)                  \
+  A(max_shared_by_request, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97, SharedMemPerBlockOptin, 75) \
+  A(warp_size, WARP_SIZE, 10, WarpSize, 87)                                                   \
+  A(processors, MULTIPROCESSOR_COUNT, 16, MultiprocessorCount, 63)                            \
+  A(capability[0], COMPUTE_CAPABILITY_MAJOR, 75, ComputeCapabilityMajor, 23)                  \
+  A(capability[1], COMPUTE_CAPABILITY_MINOR, 76, ComputeCapabilityMinor, 61)
 
 #endif

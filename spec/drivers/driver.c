@@ -2,7 +2,7 @@
  * is queued and runs when somebody waits for it, and kernels are functions in C. It is as strict as the real ones are, or
  * stricter: who uses what is not there, or is none of the current device's, is told so.
  *
- * Environment: STAND_IN_DEVICES, how many there are, 2 unless it is said; STAND_IN_FAIL, FUNCTION:N:ERROR, see stand_in_fail.
+ * Environment: STAND_IN_DEVICES, how many there are, 2 unless it is said; STAND_IN_FAIL, FUNCTION:ERROR, which fails always.
  * Defined for the build: OLD, a driver without graphs and lists; INCOMPLETE, one that lacks what everybody has. */
 #include "stand_in.h"
 
@@ -202,6 +202,8 @@ static object *find_block(kind k, int device, const void *memory, size_t size)
 
 static char failing[64];
 static int until_failure = -1, failure;
+static char always_failing[64];
+static int always_failure;
 
 void stand_in_fail(const char *function, int nth, int error)
 {
@@ -214,6 +216,7 @@ bool stand_in_failed(void) { return until_failure < 0; }
 
 static int injected(const char *function)
 {
+  if (strcmp(always_failing, function) == 0) return always_failure;
   if (until_failure < 0 || (*failing && strcmp(failing, function) != 0)) return 0;
   return until_failure-- == 0 ? failure : 0;
 }
@@ -237,10 +240,8 @@ int stand_in_live(char *text, size_t size)
 __attribute__((constructor)) static void read_environment(void)
 {
   const char *count = getenv("STAND_IN_DEVICES"), *fail = getenv("STAND_IN_FAIL");
-  char function[64];
-  int nth, error;
   if (count) device_count = atoi(count);
-  if (fail && sscanf(fail, "%63[^:]:%d:%d", function, &nth, &error) == 3) stand_in_fail(function, nth, error);
+  if (fail && sscanf(fail, "%63[^:]:%d", always_failing, &always_failure) != 2) *always_failing = '\0';
 }
 
 /* ---- the frame of every function ------------------------------------------------------------------------------------- */

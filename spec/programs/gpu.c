@@ -2,6 +2,7 @@
  *
  *   gpu cuda|rocm FOLDER    everything, with files written into the folder
  *   gpu visit               what there is, and what each lacks
+ *   gpu begin NAME [LIBRARY]  opens the device and begins to capture; the library is there before
  *
  * Prints a line for each promise that is broken, then how many there are. */
 #include <ccw/ccw.h>
@@ -110,8 +111,8 @@ static void expect_status(int line, ccw_status status, XLA_FFI_Error_Code code, 
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (status.code != code || strcmp(ccw_status_text(status), text) != 0) {
-    printf("line %d: expected %s: %s\n           got %s: %s\n", line, ccw_code_name(code), text,
-        code_of(status), ccw_status_text(status));
+    printf("line %d: expected %s: %s\n           got %s: %s\n", line, ccw_code_name(code), text, code_of(status),
+        ccw_status_text(status));
     ++broken;
   }
   ccw_status_free(status);
@@ -913,7 +914,7 @@ static void test_broken(void)
   GOOD(use_and_give_back()); /* of device 0 */
 }
 
-/* The code that each way to break it has; the last, since it is device 0. */
+/* The last, since it is device 0. */
 static void test_timeout(void)
 {
   ccw_module *module = good_module(device);
@@ -939,18 +940,21 @@ static void print(void *context, const char *name, ccw_device *found, ccw_status
   ccw_status_free(why);
 }
 
-/* Where there are no graphs nobody is led astray. */
-static void use_old(const char *name)
+/* Where there are no graphs a status says so. */
+static void begin_on(const char *name, const char *library)
 {
   ccw_device *old;
   ccw_stream *stream;
   ccw_graph *graph;
   void *memory = NULL;
+  if (library && !dlopen(library, RTLD_NOW)) printf("%s\n", dlerror());
   ccw_status status = ccw_device_open(name, strlen(name), &old);
   if (!status.code) status = ccw_device_stream(old, &stream);
   if (!status.code) status = ccw_device_allocate(old, 8, NULL, &memory);
   if (!status.code) status = ccw_device_release(old, memory);
+  if (!status.code) status = ccw_stream_begin_capture(stream);
   if (!status.code) status = ccw_stream_end_capture(stream, &graph);
+  if (!status.code) ccw_graph_free(graph);
   printf("%s: %s\n", code_of(status), ccw_status_text(status));
   ccw_status_free(status);
 }
@@ -962,8 +966,8 @@ int main(int count, char **arguments)
     ccw_devices_visit(print, NULL);
     return 0;
   }
-  if (count == 3 && strcmp(arguments[1], "old") == 0) {
-    use_old(arguments[2]);
+  if (count >= 3 && strcmp(arguments[1], "begin") == 0) {
+    begin_on(arguments[2], arguments[3]);
     return 0;
   }
   if (count != 3) return 2;

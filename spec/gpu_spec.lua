@@ -1,0 +1,112 @@
+-- Real GPUs without one: the backend for CUDA and ROCm against drivers of ours, spec/drivers. What it promises is in programs/gpu.c.
+local support = require "spec.support"
+
+local program = support.build .. "/spec/gpu"
+
+--- Runs the program with drivers from that folder; gives its output.
+local function run(folder, arguments, environment)
+  local path = folder and ("LD_LIBRARY_PATH='%s/spec/%s'"):format(support.build, folder) or ""
+  return (support.sh(("%s %s timeout 60 '%s' %s"):format(path, environment or "", program, arguments)))
+end
+
+--- The lines of the output that are about one vendor.
+local function about(vendor, output)
+  local lines = {}
+  for line in output:gmatch "[^\n]+" do
+    if line:find(vendor, 1, true) == 1 or line:find(" " .. vendor .. ":", 1, true) then lines[#lines + 1] = line end
+  end
+  return table.concat(lines, "\n")
+end
+
+local vendors = {
+  { name = "cuda", library = "libcuda.so.1", init = "cuInit", device = "cuDeviceGet", old = "libcuda.so.1",
+    missing = "cuStreamQuery", graph = "cuStreamBeginCapture_v2", no_device = "CUDA_ERROR_NO_DEVICE",
+    incomplete = "libcuda.so.1", invalid_device = "CUDA_ERROR_INVALID_DEVICE" },
+  { name = "rocm", library = "libamdhip64.so.6", init = "hipInit", device = "hipDeviceGet", old = "libamdhip64.so.5",
+    missing = "hipStreamQuery", graph = "hipStreamBeginCapture", no_device = "hipErrorNoDevice",
+    incomplete = "libamdhip64.so.7", invalid_device = "hipErrorInvalidDevice" },
+}
+
+for _, vendor in ipairs(vendors) do
+  local name = vendor.name
+
+  describe("the backend on " .. name, function()
+    it("keeps what is promised", function()
+      assert.equal("0 broken\n", run("drivers", ("%s '%s'"):format(name, support.temporary())))
+    end)
+
+    it("lists what there is, and what it cannot do", function()
+      local output = run("drivers", "visit")
+      assert.equal(name .. ":0 \n" .. name .. ":1 ", about(name, output))
+      assert.matches("\n  reset: handlers use the same context, and one that is broken ends with its process\n", output, 1, true)
+    end)
+
+    it("says that a driver finds no device", function()
+      assert.equal(("UNAVAILABLE %s: %s finds no device: %s: no device is detected"):format(name, vendor.library, vendor.no_device),
+        about(name, run("drivers", "visit", "STAND_IN_DEVICES=0")))
+      assert.equal(("UNAVAILABLE %s: %s finds no device: %s: invalid device ordinal"):format(name, vendor.library,
+        vendor.invalid_device), about(name, run("drivers", "visit", ("STAND_IN_FAIL=%s:101"):format(vendor.device))))
+    end)
+
+    it("says that a driver does not start, whatever it says", function()
+      assert.equal(("UNAVAILABLE %s: %s does not start: error 803"):format(name, vendor.library),
+        about(name, run("drivers", "visit", ("STAND_IN_FAIL=%s:803"):format(vendor.init))))
+    end)
+
+    it("counts", function()
+      assert.equal(("NOT_FOUND: %s:1: there is %s:0 only\n"):format(name, name),
+        run("drivers", ("begin %s:1"):format(name), "STAND_IN_DEVICES=1"))
+      assert.equal("OK: \n", run("drivers", ("begin %s:1"):format(name)))
+    end)
+
+    it("works with a driver that has no graphs, and names what is missing", function()
+      assert.equal(("UNIMPLEMENTED: %s:0: graph: %s has no %s\n"):format(name, vendor.old, vendor.graph),
+        run("drivers_old", "begin " .. name))
+      assert.matches(("\n  graph: %s has no %s\n"):format(vendor.old, vendor.graph), run("drivers_old", "visit"), 1, true)
+    end)
+
+    it("refuses a driver that lacks what everybody has", function()
+      assert.equal(("UNAVAILABLE %s: %s has no %s: the driver is too old"):format(name, vendor.incomplete, vendor.missing),
+        about(name, run("drivers_incomplete", "visit")))
+    end)
+  end)
+end
+
+describe("the driver of CUDA", function()
+  it("is advised where there is none", function()
+    if support.sh("ldconfig -p"):find("libcuda.so.1", 1, true) then return pending "this machine has one" end
+    assert.equal("UNAVAILABLE cuda: libcuda.so.1 is not there: install NVIDIA's driver, or take sim:0, which needs none",
+      about("cuda", run(nil, "visit")))
+  end)
+
+  it("is told where it is no library", function()
+    local path = support.write("libcuda.so.1", "no library\n")
+    local output = support.sh(("LD_LIBRARY_PATH='%s' timeout 60 '%s' visit"):format(support.temporary(), program))
+    os.remove(path)
+    assert.equal(("UNAVAILABLE cuda: %s: file too short"):format(path), about("cuda", output))
+  end)
+
+  it("is not the library to link to", function()
+    local stub = "/usr/local/cuda/lib64/stubs/libcuda.so"
+    if not support.exists(stub) then return pending "there is no stub" end
+    support.sh(("ln -s '%s' '%s/libcuda.so.1'"):format(stub, support.temporary()))
+    local output = support.sh(("LD_LIBRARY_PATH='%s' timeout 60 '%s' visit"):format(support.temporary(), program))
+    os.remove(support.temporary() .. "/libcuda.so.1")
+    assert.equal("UNAVAILABLE cuda: libcuda.so.1 does not start: CUDA_ERROR_STUB_LIBRARY: it is there for linking only, "
+      .. "and is not the driver", about("cuda", output))
+  end)
+end)
+
+describe("the driver of ROCm", function()
+  it("is advised where there is none", function()
+    if support.sh("ldconfig -p"):find("libamdhip64.so", 1, true) then return pending "this machine has one" end
+    assert.equal("UNAVAILABLE rocm: libamdhip64.so.7, .6 or .5 is not there: install AMD's ROCm, or put its folder into "
+      .. "LD_LIBRARY_PATH, or take sim:0, which needs none", about("rocm", run(nil, "visit")))
+  end)
+
+  it("is the one that a handler brought, though there is a newer one", function()
+    local brought = ("begin rocm '%s/spec/drivers_old/libamdhip64.so.5'"):format(support.build)
+    assert.equal("UNIMPLEMENTED: rocm:0: graph: libamdhip64.so.5 has no hipStreamBeginCapture\n", run("drivers", brought))
+    assert.equal("OK: \n", run("drivers", "begin rocm"))
+  end)
+end)
