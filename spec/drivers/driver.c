@@ -193,7 +193,7 @@ static object *find_block(kind k, int device, const void *memory, size_t size)
   for (object *o = live; o; o = o->next) {
     if (o->kind != k || o->device != device || (const unsigned char *)memory < o->block) continue;
     size_t offset = (size_t)((const unsigned char *)memory - o->block);
-    if (offset <= o->size && size <= o->size - offset) return o;
+    if (offset < o->size && size <= o->size - offset) return o;
   }
   return NULL;
 }
