@@ -6,9 +6,11 @@ local attributes = require "ccw.attributes"
 local bind = require "ccw.bind"
 local call = require "ccw.call"
 local comparison = require "ccw.comparison"
+local device = require "ccw.device"
 local load = require "ccw.load"
 local match = require "ccw.match"
 local registry = require "ccw.registry"
+local shard = require "ccw.shard"
 local show = require "ccw.show"
 
 show.install()
@@ -27,9 +29,12 @@ local ccw = {
   attrs = attributes.attrs,
   call = call.call,
   prepare = call.prepare,
+  shard = shard.shard,
   compare = comparison.compare,
   match = match,
   load = load.load,
+  device = device.device,
+  devices = device.devices,
   threads = core.threads,
   register = registry.register,
   registered = registry.registered,

@@ -274,9 +274,13 @@ typedef void ccw_device_visitor(void *context, const char *name, ccw_device *dev
 /* Visits the devices that there are, and the families of which there are none. */
 CCW_API void ccw_devices_visit(ccw_device_visitor *visit, void *context);
 
-/* Its name and its platform, borrowed. */
+/* "sim:0". Borrowed. */
 CCW_API const char *ccw_device_name(const ccw_device *device);
+
+/* The canonical name of the platform whose handlers are called for what lies there. Borrowed. */
 CCW_API const char *ccw_device_platform(const ccw_device *device);
+
+/* Its number among those of its family, from 0. */
 CCW_API int32_t ccw_device_ordinal(const ccw_device *device);
 
 /* Has a simulated device answer to another platform, canonical: "cuda", "rocm". UNIMPLEMENTED: it is what it is. */
@@ -313,6 +317,8 @@ CCW_API CCW_MUST_USE ccw_status ccw_device_release(ccw_device *device, void *mem
 
 /* Memory of the host from which copies to the device are quick and need not be waited for. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_allocate_pinned(ccw_device *device, size_t size, void **out_memory);
+
+/* Gives it back; `size` is what was asked for. NULL is fine. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_release_pinned(ccw_device *device, void *memory, size_t size);
 
 /* A callback for what is allocated. */
@@ -356,9 +362,11 @@ CCW_API CCW_MUST_USE ccw_status ccw_device_stream(ccw_device *device, ccw_stream
 /* Another stream. */
 CCW_API CCW_MUST_USE ccw_status ccw_stream_new(ccw_device *device, ccw_stream **out_stream);
 
-/* Lets go of it; its work still runs. NULL is fine. Not the device's own. */
-CCW_API void ccw_stream_free(ccw_stream *stream);
+/* Another reference, and one less; work that is queued still runs. Of the device's own, no more than were taken. */
+CCW_API ccw_stream *ccw_stream_retain(ccw_stream *stream);
+CCW_API void ccw_stream_release(ccw_stream *stream);
 
+/* Whose it is. Borrowed. */
 CCW_API ccw_device *ccw_stream_device(const ccw_stream *stream);
 
 /* 0 of the device's own, then by age. */
@@ -376,11 +384,16 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_query(ccw_stream *stream, bool *out_i
 /* What is queued on the stream from now on waits for the event, as it was recorded last. */
 CCW_API CCW_MUST_USE ccw_status ccw_stream_wait(ccw_stream *stream, ccw_event *event);
 
+/* Makes an event, which happens once it was recorded on a stream. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_new(ccw_device *device, ccw_event **out_event);
+
+/* Lets go of it. NULL is fine. */
 CCW_API void ccw_event_free(ccw_event *event);
 
 /* The event happens when what is queued on the stream now is done. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_record(ccw_event *event, ccw_stream *stream);
+
+/* Waits for it; for one that was never recorded there is nothing to wait for. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_synchronize(ccw_event *event);
 
 /* Seconds from one event to another. FAILED_PRECONDITION: one has not happened. */
@@ -405,6 +418,8 @@ typedef struct ccw_launch {
 
 /* Loads code that was compiled for the device. NOT_FOUND: there is no such file. INVALID_ARGUMENT: it is none. */
 CCW_API CCW_MUST_USE ccw_status ccw_module_load(ccw_device *device, const char *path, ccw_module **out_module);
+
+/* Lets go of it, and of its kernels. NULL is fine. */
 CCW_API void ccw_module_unload(ccw_module *module);
 
 /* The kernel of that name, which lives as long as the module. NOT_FOUND, with the names that there are. */
@@ -427,12 +442,15 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_end_capture(ccw_stream *stream, ccw_g
 
 /* Queues all of it. */
 CCW_API CCW_MUST_USE ccw_status ccw_graph_launch(ccw_graph *graph, ccw_stream *stream);
+
+/* Lets go of it. NULL is fine. */
 CCW_API void ccw_graph_free(ccw_graph *graph);
 
 /* ==== buffer ===========================================================================================================
  *
- * An array in memory, dense and row-major. Its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU may
- * expect, unless it is a view into another buffer. */
+ * An array in memory, dense and row-major. On the host its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU
+ * may expect, unless it is a view into another buffer. The memory may be a device's: then elements are only to be had by
+ * copying them, and functions which read or write elements are for buffers on the host. */
 
 enum { CCW_BUFFER_ALIGNMENT = 64 };
 
@@ -441,17 +459,25 @@ typedef struct ccw_buffer ccw_buffer;
 /* A buffer of that shape, zeroed or with arbitrary content. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_new(const ccw_shape *shape, bool zeroed, ccw_buffer **out_buffer);
 
+/* The same on a device, with arbitrary content. `site` says for whom, see ccw_device_allocate. RESOURCE_EXHAUSTED, and what else
+ * the device has to say. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_new_on(
+    ccw_device *device, const ccw_shape *shape, const char *site, ccw_buffer **out_buffer);
+
+/* Where its memory is. Borrowed, as all devices are. */
+CCW_API ccw_device *ccw_buffer_device(const ccw_buffer *buffer);
+
 /* Makes a buffer of memory that is somebody else's. At a multiple of 64 bytes it is used in place, and
  * release(context, memory) is called when it is no longer needed; elsewhere it is copied, released at once, and
  * *out_copied says so. `release` may be NULL. RESOURCE_EXHAUSTED, and then nothing was released. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory,
     void (*release)(void *context, void *memory), void *context, bool *out_copied, ccw_buffer **out_buffer);
 
-/* Makes a buffer of memory that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
+/* Makes a buffer of memory of a device that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
  * is copied; messages call the buffer so. `lender` is whatever the caller wants to find in the loan again. Nothing may touch the
  * memory through the buffer, or a view of it, after it was recalled: ask ccw_buffer_loan. RESOURCE_EXHAUSTED. */
-CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(
-    const ccw_shape *shape, void *memory, const char *label, bool read_only, void *lender, ccw_buffer **out_buffer);
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(ccw_device *device, const ccw_shape *shape, void *memory,
+    const char *label, bool read_only, void *lender, ccw_buffer **out_buffer);
 
 /* Ends the loan. */
 CCW_API void ccw_buffer_recall(ccw_buffer *buffer);
@@ -487,6 +513,9 @@ CCW_API void *ccw_buffer_data(const ccw_buffer *buffer);
 
 /* Element `i`, counted row-major; the caller keeps i within the count. A pred is true for every byte but 0. */
 CCW_API ccw_scalar ccw_buffer_get(const ccw_buffer *buffer, int64_t i);
+
+/* The same, wherever the buffer is: one element is copied. What its device has to say. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_fetch(const ccw_buffer *buffer, int64_t i, ccw_scalar *out_scalar);
 
 /* Writes element `i`, converted as by ccw_scalar_convert, whose errors it returns. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_set(ccw_buffer *buffer, int64_t i, ccw_scalar scalar);
@@ -937,25 +966,27 @@ typedef struct ccw_call_options {
   const ccw_alias *aliases; /* results that may share the memory of an operand */
   int64_t alias_count;
   int64_t run_id;
-  int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
+  int32_t device_ordinal; /* what handlers are told: 0: the device's own, which is 0 of the host; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
   bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
   bool checked;           /* run the handler on copies of the buffers that tell what it does wrong, see ccw_call_run */
   bool has_side_effect;   /* of a checked call: the handler may not be run more often than it is asked to */
-  const char *
-      platform; /* canonical; NULL: "host", where a run is the execute stage alone, elsewhere prepare and initialize too */
-  unsigned stages; /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: the platform's */
-  bool by_hand;    /* no stage runs before ccw_call_run or ccw_call_stage, instantiate neither */
-  bool like_xla;   /* offer what XLA's CPU offers and nothing else: no scratch memory */
+  ccw_device *
+      device; /* where it runs; NULL: where its buffers are, the host if there are none. A run on the host is the stage execute
+                       * alone, elsewhere prepare and initialize come before */
+  ccw_stream *stream; /* of that device; NULL: its own */
+  unsigned stages;    /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: as above */
+  bool by_hand;       /* no stage runs before ccw_call_run or ccw_call_stage, instantiate neither */
+  bool like_xla;      /* offer what XLA's CPU offers and nothing else: no scratch memory */
   const ccw_user_data *user_data; /* what handlers find by type; the list is copied */
   int64_t user_data_count;
   ccw_attributes *custom_options; /* retained; NULL: none */
 } ccw_call_options;
 
-/* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
+/* Prepares a call. All operands and results are on one device, whose platform it is then. `attributes` may be NULL (none), so may `options` (all zero).
  * An aliased result is either the operand's own buffer, which is then overwritten, or another buffer of its shape: then
  * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
- * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
+ * INVALID_ARGUMENT: an operand or result that is missing, not aligned or elsewhere than the others, a result that shares memory with another operand
  * or result without a declared alias, an alias that names none or whose shapes differ: all in one message; and then all that
  * does not fit the handler's signature, if it is known: ccw_handler_signature. FAILED_PRECONDITION: the handler binds state or
  * user data of a type that is not registered. Else what its instantiate function says; nothing is left of a call that fails. */
@@ -964,10 +995,13 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
     const ccw_call_options *options, ccw_call **out_call);
 
 /* Runs it and waits for its future, if it has one. A failure of the handler keeps its code and text; the name and the stage
- * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined.
+ * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined. On a device
+ * other than the host it waits for the stream, too, whose failure is the call's.
  * UNKNOWN: also a C++ exception out of the handler, with its text. FAILED_PRECONDITION: it is running already.
+ * PERMISSION_DENIED: code of the host touched memory of a simulated device; the report names operand, element, and the line of the
+ * code where that is known.
  *
- * A checked call runs the handler on copies. Memory around them may not be touched, operands are read only, results hold a
+ * A checked call runs the handler on copies, on the host; elsewhere it is like any other. Memory around them may not be touched, operands are read only, results hold a
  * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
  * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
  * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
@@ -1003,6 +1037,12 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_run_for(ccw_call *call, double seconds)
  * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
 
+/* Has the execute function queue its work under capture, which makes a graph of it: with the operands' and results' memory as it is
+ * now, that must stay. Only a handler that says that it is compatible with command buffers may be captured.
+ * FAILED_PRECONDITION: it does not say so, or does what a graph cannot hold, such as to synchronise; the stream works on.
+ * UNIMPLEMENTED: the device makes no graphs. What the handler says; INTERNAL where it leaves a future. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_capture(ccw_call *call, ccw_graph **out_graph);
+
 /* Adds the commands that the stage record has put into the stand-in for a command buffer, a line each: launches of kernels,
  * copies, or "stream capture requested". Nothing where it has not run. */
 CCW_API void ccw_call_recorded(const ccw_call *call, ccw_text *text);
@@ -1015,6 +1055,12 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_replay(ccw_call *call);
  * pool, or "metadata" while a handler is asked for that. A signal handler may ask, to say where the process dies. Both are
  * borrowed. */
 CCW_API const char *ccw_call_running(const char **out_doing);
+
+/* Where the call runs whose handler has got that frame: the host in a frame of another runtime. */
+CCW_API ccw_device *ccw_frame_device(const XLA_FFI_CallFrame *frame);
+
+/* Its stream there, borrowed; NULL on the host, and in a frame of another runtime. */
+CCW_API ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame);
 
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
