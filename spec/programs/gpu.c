@@ -309,7 +309,7 @@ static void test_copies(void)
   GOOD(ccw_stream_query(stream, &is_done));
   EXPECT(is_done);
 
-  ccw_stream_free(stream);
+  ccw_stream_release(stream);
   GOOD(ccw_device_release_pinned(device, p, BYTES));
   GOOD(ccw_device_release(device, a));
   GOOD(ccw_device_release(device, b));
@@ -331,10 +331,10 @@ static void test_streams(void)
   /* work that is queued runs although its stream is gone */
   GOOD(ccw_stream_fill(s, a, 42, 8));
   GOOD(ccw_stream_copy(s, CCW_COPY_FROM_DEVICE, &back, a, 1));
-  ccw_stream_free(s);
+  ccw_stream_release(s);
   EXPECT(back == 42);
-  ccw_stream_free(t);
-  ccw_stream_free(u);
+  ccw_stream_release(t);
+  ccw_stream_release(u);
   GOOD(ccw_device_release(device, a));
 }
 
@@ -385,8 +385,8 @@ static void test_events(void)
   ccw_event_free(early);
   ccw_event_free(late);
   ccw_event_free(foreign);
-  ccw_stream_free(s);
-  ccw_stream_free(t);
+  ccw_stream_release(s);
+  ccw_stream_release(t);
   GOOD(ccw_device_release(device, a));
 }
 
@@ -401,7 +401,7 @@ static void test_destroyed_stream(void)
   GOOD(ccw_device_make_current(device));
   EXPECT(destroy(ccw_stream_handle(s)) == 0);
   SAYS(ccw_stream_synchronize(s), INVALID_ARGUMENT, "%s:0: synchronize: %s", family, vendor_says(&invalid_handle));
-  ccw_stream_free(s);
+  ccw_stream_release(s);
 }
 
 /* ---- what is current ------------------------------------------------------------------------------------------------- */
@@ -688,8 +688,8 @@ static void test_graphs(void)
   ccw_graph_free(graph);
   ccw_event_free(fork);
   ccw_event_free(join);
-  ccw_stream_free(second);
-  ccw_stream_free(stream);
+  ccw_stream_release(second);
+  ccw_stream_release(stream);
   GOOD(ccw_device_release(device, arguments.x));
   GOOD(ccw_device_release(device, arguments.y));
   ccw_module_unload(module);
@@ -754,7 +754,7 @@ static ccw_status use_and_give_back(void)
   ccw_graph_free(t.graph);
   ccw_module_unload(t.module);
   ccw_event_free(t.event);
-  ccw_stream_free(t.stream);
+  ccw_stream_release(t.stream);
   given_back[0] = ccw_device_release(device, t.a);
   given_back[1] = ccw_device_release_pinned(device, t.pinned, 64);
   for (int i = 0; i < 2; ++i) {
@@ -844,7 +844,7 @@ static void test_faults(void)
   ccw_graph_free(t.graph);
   ccw_module_unload(t.module);
   ccw_event_free(t.event);
-  ccw_stream_free(t.stream);
+  ccw_stream_release(t.stream);
   GOOD(ccw_device_release(device, t.a));
   GOOD(ccw_device_release_pinned(device, t.pinned, 64));
 }
@@ -910,7 +910,7 @@ static void test_broken(void)
   EXPECT(strcmp(ccw_device_describe(other).description, "stand-in 1") == 0);
   ccw_module_unload(module);
   ccw_event_free(event);
-  ccw_stream_free(another);
+  ccw_stream_release(another);
   GOOD(use_and_give_back()); /* of device 0 */
 }
 
