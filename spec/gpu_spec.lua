@@ -109,4 +109,21 @@ describe("the driver of ROCm", function()
     assert.equal("UNIMPLEMENTED: rocm:0: graph: libamdhip64.so.5 has no hipStreamBeginCapture\n", run("drivers", brought))
     assert.equal("OK: \n", run("drivers", "begin rocm"))
   end)
+
+  it("leaves it to the kernel to tell what code is compiled for", function()
+    local nodes = {
+      "cpu_cores_count 64\nsimd_count 0\ngfx_target_version 0\nlocation_id 0\ndomain 0\nunique_id 18446744073709551615\n",
+      "cpu_cores_count 0\nsimd_count 440\nunique_id 18446744073709551615\ngfx_target_version 90010\nlocation_id 49408\ndomain 0\n",
+      "simd_count 304\ngfx_target_version 90402\nlocation_id 268436232\ndomain 1\n",
+      "simd_count 40\ngfx_target_version 110000\nlocation_id 768\ndomain 0\n",
+    }
+    local folder = support.temporary() .. "/nodes"
+    for i, text in ipairs(nodes) do
+      support.sh(("mkdir -p '%s/%d'"):format(folder, i - 1))
+      support.write(("nodes/%d/properties"):format(i - 1), text)
+    end
+    local places = "0000:c1:00.0 0001:03:01.0 0000:03:00.0 0000:03:01.0 0001:c1:00.0 nonsense"
+    assert.equal("gfx90a\ngfx942\ngfx1100\n\n\n\n", support.sh(("'%s/spec/architecture' '%s' %s"):format(support.build, folder, places)))
+    assert.equal("\n", support.sh(("'%s/spec/architecture' '%s/nowhere' 0000:c1:00.0"):format(support.build, folder)))
+  end)
 end)

@@ -111,6 +111,10 @@ extern const gpu_vendor gpu_vendor_cuda, gpu_vendor_rocm;
 /* Opens the library and finds its functions, unless that was done. UNAVAILABLE. Callers hold the driver's lock. */
 CCW_MUST_USE ccw_status gpu_driver_open(gpu_driver *driver);
 
+/* What code is compiled for, "gfx90a", for the GPU of AMD at that place, "0000:c1:00.0", out of the kernel's folder of nodes;
+ * nothing is written where it is not there. */
+void gpu_find_architecture(const char *nodes, const char *place, char *architecture, size_t size);
+
 /* ---- gpu_status.c: what a driver says ---------------------------------------------------------------------------------- */
 
 /* "CUDA_ERROR_NOT_FOUND: named symbol not found", cut. */

@@ -108,26 +108,32 @@ static long number_in(FILE *file, const char *wanted)
   return -1;
 }
 
-/* HIP tells the name that code is compiled for in a struct only, whose layout changed. The kernel's list of nodes has it under
- * the device's place on the bus: of 90010 major is 9, minor 0, and the stepping, in hex, a. */
-static void rocm_architecture(const gpu *g, char *architecture, size_t size)
+/* Of 90010 major is 9, minor 0, and the stepping, in hex, a. A GPU that is divided has several nodes, and numbers of them beside
+ * its place. */
+void gpu_find_architecture(const char *nodes, const char *place, char *architecture, size_t size)
 {
-  char place[32] = "", path[80];
-  unsigned domain, bus, slot, function;
-  if (g->driver->hipDeviceGetPCIBusId(place, sizeof place, g->handle) != 0) return;
-  if (sscanf(place, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4) return;
+  char path[256];
+  unsigned domain, bus, slot;
+  if (sscanf(place, "%x:%x:%x", &domain, &bus, &slot) != 3) return;
   for (int node = 0;; ++node) {
-    snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%d/properties", node);
+    snprintf(path, sizeof path, "%s/%d/properties", nodes, node);
     FILE *file = fopen(path, "re");
     if (!file) return;
-    long version = number_in(file, "gfx_target_version");
-    bool is_it = number_in(file, "location_id") == (long)(bus << 8 | slot << 3 | function) &&
-                 number_in(file, "domain") == (long)domain;
+    long version = number_in(file, "gfx_target_version"), location = number_in(file, "location_id");
+    long its_domain = number_in(file, "domain");
     fclose(file);
-    if (!is_it || version <= 0) continue;
+    if (version <= 0 || its_domain != (long)domain || (location & 0xFFF8) != (long)(bus << 8 | slot << 3)) continue;
     snprintf(architecture, size, "gfx%ld%ld%lx", version / 10000, version / 100 % 100, (unsigned long)version % 100);
     return;
   }
+}
+
+/* HIP tells the name that code is compiled for in a struct only, whose layout changed. The kernel's list of nodes has it, too. */
+static void rocm_architecture(const gpu *g, char *architecture, size_t size)
+{
+  char place[32] = "";
+  if (g->driver->hipDeviceGetPCIBusId(place, sizeof place, g->handle) == 0)
+    gpu_find_architecture("/sys/class/kfd/kfd/topology/nodes", place, architecture, size);
 }
 
 static const char *const rocm_libraries[] = {

@@ -6,6 +6,7 @@
  *
  * Prints a line for each promise that is broken, then how many there are. */
 #include <ccw/ccw.h>
+#include <ccw/handler.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -130,7 +131,40 @@ static void expect_good(int line, ccw_status status)
 
 #define GOOD(status) expect_good(__LINE__, (status))
 
+/* An allocator that fails from a point on. It stays in place. */
+static ccw_allocator original;
+static _Atomic int64_t until_failure = INT64_MAX;
+
+static void *allocate(void *context, size_t size, bool zeroed)
+{
+  (void)context;
+  return until_failure-- <= 0 ? NULL : original.allocate(original.context, size, zeroed);
+}
+
+static void release(void *context, void *block, size_t size)
+{
+  (void)context;
+  original.release(original.context, block, size);
+}
+
 static ccw_device *device, *other; /* 0 and 1 */
+
+/* Where memory runs out the first time, it is tried again. */
+static void open_without_memory(void)
+{
+  int64_t blocks = ccw_memory_in_use().blocks;
+  int points = 0;
+  for (; points < 100; ++points) {
+    until_failure = points;
+    ccw_status status = ccw_device_open(family, strlen(family), &device);
+    until_failure = INT64_MAX;
+    if (!status.code) break;
+    EXPECT(status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED);
+    ccw_status_free(status);
+    EXPECT(!device && ccw_memory_in_use().blocks == blocks);
+  }
+  EXPECT(points > 0 && points < 100);
+}
 
 static void open_devices(void)
 {
@@ -695,6 +729,97 @@ static void test_graphs(void)
   ccw_module_unload(module);
 }
 
+/* ---- handlers ---------------------------------------------------------------------------------------------------------- */
+
+static int (*driver_copies)(void *to, const void *from, size_t size, void *stream);
+static int (*driver_synchronizes)(void *stream);
+
+static ccw_status driver_says(int error) { return error ? ccw_unknown("the driver says %d", error) : ccw_ok(); }
+
+/* What a library for GPUs does: it gives its work to the driver, on the stream of the call. */
+CCW_HANDLER(on_stream, CTX(stream, s), CTX(device_ordinal, ordinal), ARG(f32, 1, x), RET(f32, 1, y),
+    TRAIT(command_buffer_compatible))
+{
+  if (ordinal != 0) return ccw_invalid("ordinal: expected 0, got %d", (int)ordinal);
+  return driver_says(driver_copies(y.data, x.data, (size_t)x.dims[0] * sizeof(float), s));
+}
+
+/* What may not be captured, although it says so. */
+CCW_HANDLER(impatient, CTX(stream, s), ARG(f32, 1, x), RET(f32, 1, y), TRAIT(command_buffer_compatible))
+{
+  CCW_TRY(driver_says(driver_copies(y.data, x.data, (size_t)x.dims[0] * sizeof(float), s)));
+  driver_synchronizes(s);
+  return ccw_ok();
+}
+
+static ccw_buffer *buffer_on_device(float first)
+{
+  float values[4] = {first, first + 1, first + 2, first + 3};
+  ccw_shape shape = {0};
+  ccw_buffer *buffer = NULL;
+  GOOD(ccw_shape_make(XLA_FFI_DataType_F32, (int64_t[]){4}, 1, &shape));
+  GOOD(ccw_buffer_new_on(device, &shape, "spec", &buffer));
+  GOOD(ccw_device_copy(device, ccw_buffer_data(buffer), ccw_device_host(), values, sizeof values));
+  return buffer;
+}
+
+static float third_of(const ccw_buffer *buffer)
+{
+  float values[4] = {0};
+  GOOD(ccw_device_copy(ccw_device_host(), values, device, ccw_buffer_data(buffer), sizeof values));
+  return values[2];
+}
+
+static ccw_call *prepare(XLA_FFI_Handler *function, ccw_buffer *x, ccw_buffer *y, ccw_stream *stream)
+{
+  XLA_FFI_Handler_Bundle bundle = {.execute = function};
+  ccw_handler *handler = NULL;
+  ccw_call *call = NULL;
+  GOOD(ccw_handler_new("h", &bundle, 0, NULL, &handler));
+  GOOD(ccw_call_prepare(handler, &x, 1, &y, 1, NULL, &(ccw_call_options){.stream = stream}, &call));
+  ccw_handler_release(handler);
+  return call;
+}
+
+static void test_handlers(void)
+{
+  ccw_stream *stream;
+  ccw_graph *graph;
+  ccw_buffer *x = buffer_on_device(1), *y = buffer_on_device(0), *z = buffer_on_device(5);
+  void *library = dlopen(is_cuda ? "libcuda.so.1" : "libamdhip64.so.6", RTLD_NOW | RTLD_NOLOAD);
+  find(library, named("cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync"), &driver_copies);
+  find(library, named("cuStreamSynchronize", "hipStreamSynchronize"), &driver_synchronizes);
+  GOOD(ccw_stream_new(device, &stream));
+  GOOD(ccw_device_make_current(device));
+
+  ccw_call *call = prepare(on_stream, x, y, NULL), *other_call = prepare(on_stream, z, y, stream);
+  GOOD(ccw_call_run(call)); /* and waits for the device's own stream */
+  EXPECT(third_of(y) == 3);
+  GOOD(ccw_call_run(other_call));
+  EXPECT(third_of(y) == 7);
+
+  GOOD(ccw_call_capture(call, &graph));
+  EXPECT(third_of(y) == 7);
+  GOOD(ccw_graph_launch(graph, stream));
+  GOOD(ccw_stream_synchronize(stream));
+  EXPECT(third_of(y) == 3);
+  ccw_graph_free(graph);
+  ccw_call_free(call);
+  ccw_call_free(other_call);
+
+  call = prepare(impatient, z, y, stream);
+  GOOD(ccw_call_run(call));
+  EXPECT(third_of(y) == 7);
+  SAYS(ccw_call_capture(call, &graph), FAILED_PRECONDITION, "h: execute: %s:0: end the capture: %s", family,
+      vendor_says(&invalidated));
+  GOOD(ccw_call_run(call)); /* the stream works on */
+  ccw_call_free(call);
+  ccw_buffer_release(x);
+  ccw_buffer_release(y);
+  ccw_buffer_release(z);
+  ccw_stream_release(stream);
+}
+
 /* ---- everything at once, for what fails on the way ------------------------------------------------------------------- */
 
 typedef struct things {
@@ -766,29 +891,12 @@ static ccw_status use_and_give_back(void)
   return status;
 }
 
-/* An allocator that fails from a point on. */
-static ccw_allocator original;
-static _Atomic int64_t until_failure = INT64_MAX;
-
-static void *allocate(void *context, size_t size, bool zeroed)
-{
-  (void)context;
-  return until_failure-- <= 0 ? NULL : original.allocate(original.context, size, zeroed);
-}
-
-static void release(void *context, void *block, size_t size)
-{
-  (void)context;
-  original.release(original.context, block, size);
-}
-
 static void test_no_memory(void)
 {
   char text[256];
   ccw_module_unload(good_module(device)); /* the file is there */
   GOOD(use_and_give_back());
   int objects = live(text, sizeof text), points = 0;
-  original = ccw_memory_replace((ccw_allocator){allocate, release, NULL});
   int64_t blocks = ccw_memory_in_use().blocks;
   for (int64_t n = 0; n < 1000; ++n, ++points) {
     until_failure = n;
@@ -805,7 +913,6 @@ static void test_no_memory(void)
   }
   EXPECT(points > 5 && points < 1000);
   GOOD(use_and_give_back());
-  ccw_memory_replace(original);
 }
 
 /* Each call of the driver fails once, and as much is left as before. */
@@ -976,6 +1083,8 @@ int main(int count, char **arguments)
   is_cuda = strcmp(family, "cuda") == 0;
   architecture = is_cuda ? "sm_90" : "gfx90a";
   find_driver();
+  original = ccw_memory_replace((ccw_allocator){allocate, release, NULL});
+  open_without_memory();
   open_devices();
   test_opening();
   test_memory();
@@ -989,6 +1098,7 @@ int main(int count, char **arguments)
   test_launching();
   test_many_launches();
   test_graphs();
+  test_handlers();
   test_no_memory();
   test_faults();
   test_threads();
