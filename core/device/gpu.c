@@ -38,8 +38,7 @@ ccw_status gpu_begin(ccw_device *device, const char *what, gpu_turn *out_turn)
   gpu *g = gpu_of(device);
   *out_turn = (gpu_turn){.gpu = g, .driver = g->driver, .what = what, .capture_mode = -1};
   if (atomic_load_explicit(&g->is_broken, memory_order_acquire))
-    return ccw_aborted("%s: %s: the device is broken, and works again in another process only; it was broken by %s",
-        device->name, what, g->broken_by);
+    return ccw_aborted("%s: broken until the process ends: %s", device->name, g->broken_by);
   gpu_error error = g->driver->vendor->make_current(g, &out_turn->before);
   if (!error) atomic_store_explicit(&g->is_used, true, memory_order_relaxed);
   return says(g, what, error);

@@ -250,8 +250,8 @@ static ccw_status check_extents(const char *who, const char *what, const uint32_
 {
   for (int i = 0; i < 3; ++i) {
     if (extents[i] > 0 && (extents[i] <= most[i] || most[i] == 0)) continue;
-    if (most[i] == 0) return ccw_invalid("%s: %s.%c: expected 1 or more, got 0", who, what, 'x' + i);
-    return ccw_invalid("%s: %s.%c: expected 1 to %u, got %u", who, what, 'x' + i, most[i], extents[i]);
+    if (most[i] == 0) return ccw_invalid("%s: %s %c: expected 1 or more, got 0", who, what, 'x' + i);
+    return ccw_invalid("%s: %s %c: expected 1 to %u, got %u", who, what, 'x' + i, most[i], extents[i]);
   }
   return ccw_ok();
 }
@@ -264,10 +264,10 @@ static ccw_status check(const ccw_device_info *info, const char *who, const ccw_
   /* each is 1024 or less, or unknown */
   unsigned long long threads = (unsigned long long)block[0] * block[1];
   if (info->max_threads > 0 && (threads > info->max_threads || threads * block[2] > info->max_threads))
-    return ccw_invalid("%s: block: expected %u threads or fewer, got %u * %u * %u", who, info->max_threads, block[0],
+    return ccw_invalid("%s: block: expected %u threads at most, got %u x %u x %u", who, info->max_threads, block[0],
         block[1], block[2]);
   if (launch->shared_size > (uint64_t)info->max_shared)
-    return ccw_invalid("%s: shared memory: expected %lld bytes or fewer, got %zu", who, (long long)info->max_shared,
+    return ccw_invalid("%s: shared memory: expected %lld bytes at most, got %zu", who, (long long)info->max_shared,
         launch->shared_size);
   return ccw_ok();
 }
