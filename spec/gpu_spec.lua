@@ -123,7 +123,47 @@ describe("the driver of ROCm", function()
       support.write(("nodes/%d/properties"):format(i - 1), text)
     end
     local places = "0000:c1:00.0 0001:03:01.0 0000:03:00.0 0000:03:01.0 0001:c1:00.0 nonsense"
-    assert.equal("gfx90a\ngfx942\ngfx1100\n\n\n\n", support.sh(("'%s/spec/architecture' '%s' %s"):format(support.build, folder, places)))
-    assert.equal("\n", support.sh(("'%s/spec/architecture' '%s/nowhere' 0000:c1:00.0"):format(support.build, folder)))
+    assert.equal("gfx90a\ngfx942\ngfx1100\n\n\n\n", support.sh(("'%s/spec/gpu_parts' architecture '%s' %s"):format(support.build, folder, places)))
+    assert.equal("\n", support.sh(("'%s/spec/gpu_parts' architecture '%s/nowhere' 0000:c1:00.0"):format(support.build, folder)))
   end)
+end)
+
+-- C74: where a driver does not tell what is in a module, the code itself does.
+describe("code for GPUs", function()
+  local source = support.write("kernels.cu", [[
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#endif
+__device__ __noinline__ float twice(float x) { return x * 2 + 1; }
+__global__ void axpy(float a, const float *x, float *y, long n) { if (threadIdx.x < n) y[threadIdx.x] = a * x[threadIdx.x] + twice(n); }
+extern "C" __global__ void plain(float *y) { y[0] = 1; }
+]])
+
+  --- The names of kernels in what a compiler makes of the source, sorted; nil where there is no such compiler.
+  local function names_by(compiler, options, file)
+    local output, good = support.sh("PATH=$PATH:/usr/local/cuda/bin command -v " .. compiler)
+    if not good then return nil end
+    file = support.temporary() .. "/" .. file
+    output, good = support.sh(("PATH=$PATH:/usr/local/cuda/bin %s %s '%s' -o '%s'"):format(compiler, options, source, file))
+    assert.is_true(good, output)
+    local parts = ("timeout 100 '%s/spec/gpu_parts'"):format(support.build)
+    local names = {}
+    for name in support.sh(("%s names '%s'"):format(parts, file)):gmatch "[^\n]+" do names[#names + 1] = name end
+    table.sort(names)
+    assert.matches("^%d+ times\n$", (support.sh(("%s cut '%s'"):format(parts, file))))
+    return table.concat(names, " ")
+  end
+
+  local compilers = {
+    { "a cubin", "nvcc", "-cubin -arch=sm_90", "kernels.cubin" },
+    { "PTX", "nvcc", "-ptx -arch=sm_90", "kernels.ptx" },
+    { "a bundle of AMD", "hipcc", "--genco --offload-arch=gfx90a --offload-arch=gfx1030", "kernels.hsaco" },
+  }
+  for _, row in ipairs(compilers) do
+    it("tells its kernels: " .. row[1], function()
+      local names = names_by(row[2], row[3], row[4])
+      if not names then return pending(row[2] .. " is not there") end
+      assert.equal("_Z4axpyfPKfPfl plain", names)
+    end)
+  end
 end)

@@ -9,7 +9,8 @@
 #include "base/text.h"
 
 /* In the order in which they are listed. */
-static const ccw_device_family *const families[] = {&ccw_family_host, &ccw_family_cuda, &ccw_family_rocm};
+static const ccw_device_family *const families[] = {
+    &ccw_family_host, &ccw_family_sim, &ccw_family_cuda, &ccw_family_rocm};
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -146,6 +147,11 @@ ccw_status ccw_device_set(ccw_device *device, const char *option, double value)
 int64_t ccw_device_take_accesses(ccw_device *device, ccw_host_access *accesses, int64_t most)
 {
   return device->ops->take_accesses && most > 0 ? device->ops->take_accesses(device, accesses, most) : 0;
+}
+
+bool ccw_device_last_fault(ccw_device *device, ccw_kernel_fault *out_fault)
+{
+  return device->ops->last_fault && device->ops->last_fault(device, out_fault);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */

@@ -115,6 +115,12 @@ CCW_MUST_USE ccw_status gpu_driver_open(gpu_driver *driver);
  * nothing is written where it is not there. */
 void gpu_find_architecture(const char *nodes, const char *place, char *architecture, size_t size);
 
+/* ---- gpu_image.c: what is in code -------------------------------------------------------------------------------------- */
+
+/* Adds the names of the kernels in PTX, a cubin, a code object of AMD or a bundle of such, one a line; none of what is unknown. A
+ * NUL follows the image. */
+void gpu_image_names(char *image, size_t size, ccw_text *names);
+
 /* ---- gpu_status.c: what a driver says ---------------------------------------------------------------------------------- */
 
 /* "CUDA_ERROR_NOT_FOUND: named symbol not found", cut. */

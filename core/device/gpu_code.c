@@ -23,7 +23,8 @@ typedef struct gpu_module {
   void *handle;
   pthread_mutex_t lock; /* of the kernels that were found, and of their `shared` */
   gpu_kernel *kernels;
-  char what[80]; /* "load NAME" */
+  char what[80];  /* "load NAME" */
+  ccw_text names; /* of its kernels, one a line, where the driver does not tell */
 } gpu_module;
 
 /* ---- loading --------------------------------------------------------------------------------------------------------- */
@@ -65,9 +66,11 @@ static ccw_status explain_image(const gpu *g, gpu_error error, ccw_status status
   return more;
 }
 
-static ccw_status load_image(ccw_device *device, gpu_module *module, const char *image)
+static ccw_status load_image(ccw_device *device, gpu_module *module, char *image, size_t size)
 {
   gpu_turn turn;
+  if (!gpu_of(device)->driver->lists_modules) gpu_image_names(image, size, &module->names);
+  CCW_TRY(ccw_text_status(&module->names));
   CCW_TRY(gpu_begin_apart(device, module->what, &turn));
   gpu_error error = turn.driver->load_module(&module->handle, image);
   return explain_image(turn.gpu, error, gpu_end(&turn, error));
@@ -82,12 +85,13 @@ static ccw_status load(ccw_device *device, const char *path, ccw_module **out_mo
   gpu_module *module = ccw_allocate_zeroed(sizeof *module);
   if (module) {
     snprintf(module->what, sizeof module->what, "load %s", ccw_base_name(path));
-    status = load_image(device, module, image);
+    status = load_image(device, module, image, size - 1);
   } else {
     status = ccw_no_memory(sizeof *module);
   }
   ccw_release(image, size);
   if (status.code) {
+    if (module) ccw_text_free(&module->names);
     ccw_release(module, sizeof *module);
     return status;
   }
@@ -108,6 +112,7 @@ static void unload(ccw_module *module)
     ccw_release(kernel, kernel->block);
   }
   pthread_mutex_destroy(&m->lock);
+  ccw_text_free(&m->names);
   ccw_release(m, sizeof *m);
 }
 
@@ -118,50 +123,61 @@ enum { MOST_NAMES = 20 };
 static const char hint[] = "; a function of C++ has its plain name where it is declared extern \"C\"";
 
 /* "_Z4axpyfPKfPf" is axpy, whatever it takes. */
-static bool is_mangled(const char *name, const char *wanted)
+static bool is_mangled(const char *name, size_t length, const char *wanted)
 {
   char part[128];
   snprintf(part, sizeof part, "%zu%s", strlen(wanted), wanted);
-  return strncmp(name, "_Z", 2) == 0 && strstr(name, part) != NULL;
+  return length > 2 && memcmp(name, "_Z", 2) == 0 && memmem(name, length, part, strlen(part)) != NULL;
 }
 
-static void add_names(
-    const gpu_driver *driver, void *const *functions, unsigned count, const char *wanted, ccw_text *text)
+static void list(const char *names, const char *wanted, ccw_text *text)
 {
   ccw_near near = ccw_near_to(wanted, strlen(wanted));
-  const char *mangled = NULL;
-  for (unsigned i = 0; i < count; ++i) {
-    const char *name;
-    if (driver->cuFuncGetName(&name, functions[i]) != 0) continue;
-    if (i < MOST_NAMES) ccw_text_add(text, "%s%s", i == 0 ? "; it has " : ", ", name);
-    if (!mangled && is_mangled(name, wanted)) mangled = name;
-    ccw_near_offer(&near, name, strlen(name));
+  char mangled[256] = "";
+  int count = 0;
+  for (size_t length; *names; names += length + 1, ++count) {
+    length = strcspn(names, "\n");
+    if (count < MOST_NAMES) ccw_text_add(text, "%s%.*s", count == 0 ? "; it has " : ", ", (int)length, names);
+    if (!*mangled && is_mangled(names, length, wanted)) snprintf(mangled, sizeof mangled, "%.*s", (int)length, names);
+    ccw_near_offer(&near, names, length);
   }
-  if (count > MOST_NAMES) ccw_text_add(text, " and %u more", count - MOST_NAMES);
-  if (mangled)
+  if (count == 0) ccw_text_add(text, "; it has none");
+  if (count > MOST_NAMES) ccw_text_add(text, " and %d more", count - MOST_NAMES);
+  if (*mangled)
     ccw_text_add(text, "; '%s' is %s there%s", wanted, mangled, hint);
   else
     ccw_near_print(&near, text);
 }
 
-static void list(const gpu_module *module, const gpu_driver *driver, const char *wanted, ccw_text *text)
+/* The names that the driver knows, one a line. */
+static void ask_names(const gpu_module *module, const gpu_driver *driver, ccw_text *names)
 {
   unsigned count = 0;
-  if (!driver->lists_modules || driver->cuModuleGetFunctionCount(&count, module->handle) != 0) {
-    ccw_text_add(text, "%s", hint);
-    return;
-  }
-  if (count == 0) {
-    ccw_text_add(text, "; it has none");
-    return;
-  }
+  if (driver->cuModuleGetFunctionCount(&count, module->handle) != 0 || count == 0) return;
   size_t size = count * sizeof(void *);
   void **functions = ccw_allocate(size);
-  if (!functions)
-    text->failed = true;
-  else if (driver->cuModuleEnumerateFunctions(functions, count, module->handle) == 0)
-    add_names(driver, functions, count, wanted, text);
+  names->failed = !functions;
+  if (functions && driver->cuModuleEnumerateFunctions(functions, count, module->handle) == 0)
+    for (unsigned i = 0; i < count; ++i) {
+      const char *name;
+      if (driver->cuFuncGetName(&name, functions[i]) == 0) ccw_text_add(names, "%s\n", name);
+    }
   ccw_release(functions, size);
+}
+
+static void add_names(const gpu_module *module, const gpu_driver *driver, const char *wanted, ccw_text *text)
+{
+  ccw_text asked = {0};
+  if (driver->lists_modules) {
+    ask_names(module, driver, &asked);
+    list(ccw_text_data(&asked), wanted, text);
+  } else if (module->names.length > 0) {
+    list(ccw_text_data(&module->names), wanted, text);
+  } else {
+    ccw_text_add(text, "%s", hint);
+  }
+  text->failed = text->failed || asked.failed;
+  ccw_text_free(&asked);
 }
 
 /* In the turn in which it was not found. */
@@ -171,7 +187,7 @@ static ccw_status not_found(const gpu_module *module, const gpu_driver *driver, 
   ccw_text_add(&text, "%s: no kernel ", module->module.device->name);
   ccw_text_add_quoted(&text, name, strlen(name));
   ccw_text_add(&text, " in %s", module->what + strlen("load "));
-  list(module, driver, name, &text);
+  add_names(module, driver, name, &text);
   return ccw_status_of_text(XLA_FFI_Error_Code_NOT_FOUND, &text);
 }
 
