@@ -222,7 +222,7 @@ ccw_status gpu_driver_open(gpu_driver *driver)
   *next++ = (ccw_cannot){"set", "there is nothing to set of a real GPU"};
   *next++ = (ccw_cannot){"as", "a real GPU is what it is"};
   driver->lists_modules = is_cuda && !load(driver, of_cuda_listing);
-  if (!driver->lists_modules) *next++ = (ccw_cannot){"names", "the driver does not tell what is in a module"};
+  if (!driver->lists_modules) *next++ = (ccw_cannot){"parameters", "the driver does not tell what a kernel takes"};
   missing = load(driver, graphs);
   driver->ops.graph = missing ? NULL : &gpu_graph_ops;
   snprintf(driver->why_no_graphs, sizeof driver->why_no_graphs, "%s has no %s", driver->library_name,
