@@ -73,6 +73,18 @@ for _, vendor in ipairs(vendors) do
   end)
 end
 
+describe("CC-30 the devices of both drivers", function()
+  it("are like every other device", function()
+    local output = support.sh(("LD_LIBRARY_PATH='%s/spec/drivers' CCW_RUN=drivers timeout 300 '%s' /usr/bin/busted --ignore-lua "
+      .. "--helper='%s/spec/helper.lua' --output='%s/spec/report.lua' --filter='device [cr][uo][dc][am]:' '%s/spec/device_spec.lua'")
+      :format(support.build, support.program, support.root, support.root, support.root))
+    local passed = output:match "^drivers: (%d+) passed, 0 failed, 0 skipped\n$"
+    assert(passed, output)
+    assert.equal(0, passed % 4) -- devices
+    assert.is_true(passed + 0 >= 40)
+  end)
+end)
+
 describe("the driver of CUDA", function()
   it("is advised where there is none", function()
     if support.sh("ldconfig -p"):find("libcuda.so.1", 1, true) then return pending "this machine has one" end
