@@ -9,7 +9,8 @@
 #include "base/text.h"
 
 /* In the order in which they are listed. */
-static const ccw_device_family *const families[] = {&ccw_family_host, &ccw_family_sim};
+static const ccw_device_family *const families[] = {
+    &ccw_family_host, &ccw_family_sim, &ccw_family_cuda, &ccw_family_rocm};
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -127,6 +128,11 @@ ccw_device_info ccw_device_describe(ccw_device *device)
 }
 
 ccw_status ccw_device_synchronize(ccw_device *device) { return device->ops->synchronize(device); }
+
+ccw_status ccw_device_make_current(ccw_device *device)
+{
+  return device->ops->make_current ? device->ops->make_current(device) : ccw_ok();
+}
 
 ccw_status ccw_device_reset(ccw_device *device)
 {
