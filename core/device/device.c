@@ -60,7 +60,10 @@ static bool read_name(const char *name, size_t length, size_t *out_family_length
 static ccw_status no_device(const char *name, size_t length)
 {
   ccw_text text = {0};
-  ccw_near near = ccw_near_to(name, length);
+  size_t family_length;
+  int32_t ordinal;
+  read_name(name, length, &family_length, &ordinal);
+  ccw_near near = ccw_near_to(name, family_length);
   ccw_text_add(&text, "no device is called ");
   ccw_text_add_quoted(&text, name, length);
   for (int i = 0; i < FAMILIES; ++i) ccw_near_offer(&near, families[i]->name, strlen(families[i]->name));

@@ -790,7 +790,6 @@ static void test_handlers(void)
   find(library, named("cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync"), &driver_copies);
   find(library, named("cuStreamSynchronize", "hipStreamSynchronize"), &driver_synchronizes);
   GOOD(ccw_stream_new(device, &stream));
-  GOOD(ccw_device_make_current(device));
 
   ccw_call *call = prepare(on_stream, x, y, NULL), *other_call = prepare(on_stream, z, y, stream);
   GOOD(ccw_call_run(call)); /* and waits for the device's own stream */
