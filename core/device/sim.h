@@ -225,6 +225,9 @@ void ccw_sim_check_race(
     const sim_operation *operation, sim_allocation *allocation, const sim_parts *parts, bool is_write);
 void ccw_sim_forget_accesses(sim_access **accesses);
 
+/* Whether an operation that reads, or writes, an allocation conflicts by it with what a stream did there after its operation `since`. */
+bool ccw_sim_is_rival(const sim_allocation *allocation, bool is_write, const sim_stream *stream, int64_t since);
+
 /* When nothing is queued: forgets the accesses for which the host has waited, since all that comes is ordered behind them. */
 void ccw_sim_forget_ordered_accesses(void);
 

@@ -312,6 +312,51 @@ static void run_until(sim_stream *stream, int64_t index)
   unref(stream);
 }
 
+/* Whether what is queued may conflict by that memory with what the stream has done after its operation `since`. */
+static bool is_rival_by(const void *memory, bool is_write, const sim_stream *stream, int64_t since)
+{
+  const sim_allocation *a = memory ? ccw_sim_allocation_at(stream->device, memory) : NULL;
+  return a && ccw_sim_is_rival(a, is_write, stream, since);
+}
+
+static bool is_rival(const sim_operation *o, const sim_stream *stream, int64_t since)
+{
+  if (o->kind == SIM_COPY || o->kind == SIM_FILL)
+    return is_rival_by(o->to, true, stream, since) || is_rival_by(o->from, false, stream, since);
+  if (o->kind != SIM_LAUNCH) return false;
+  const ccw_sim_kernel *kernel = o->launch.kernel;
+  for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
+    const ccw_sim_parameter *p = &kernel->parameters[i];
+    const void *memory;
+    if (!p->is_pointer) continue;
+    memcpy(&memory, (const char *)o->launch.arguments + p->offset, sizeof memory);
+    if (is_rival_by(memory, !p->is_const, stream, since)) return true;
+  }
+  return false;
+}
+
+/* The last that a stream has queued of these; 0 for none. */
+static int64_t last_rival(const sim_stream *queued, const sim_stream *stream, int64_t since)
+{
+  int64_t last = 0;
+  for (const sim_operation *o = queued->first; o; o = o->next)
+    if (is_rival(o, stream, since)) last = o->index;
+  return last;
+}
+
+/* Work of other streams that is still queued, and uses memory that this one's used after its operation `since`, runs now, too: so a
+ * race is told where somebody waits for one side of it, and not where he waits for the other or never. */
+static void run_rivals(sim_stream *stream, int64_t since)
+{
+  sim_device *device = stream->device;
+  if (device->stream_count < 2) return;
+  for (sim_stream *other = device->streams; other;) {
+    int64_t last = other == stream ? 0 : last_rival(other, stream, since);
+    if (last > 0) run_until(other, last);
+    other = last > 0 ? device->streams : other->next; /* some may be gone */
+  }
+}
+
 static void run_all(sim_device *device)
 {
   for (sim_stream *stream = device->streams; stream;) {
@@ -343,7 +388,9 @@ static ccw_status told(sim_device *device)
 ccw_status ccw_sim_synchronize(sim_stream *stream)
 {
   CCW_TRY(ccw_sim_check_capture(stream->device, "synchronizing"));
+  int64_t since = stream->done;
   run_until(stream, stream->queued);
+  run_rivals(stream, since);
   host_has_waited(stream->clock, ccw_sim_clock_length());
   return told(stream->device);
 }

@@ -268,3 +268,10 @@ void ccw_sim_check_race(
   allocation->next_accessed = accessed;
   accessed = allocation;
 }
+
+bool ccw_sim_is_rival(const sim_allocation *allocation, bool is_write, const sim_stream *stream, int64_t since)
+{
+  for (const sim_access *a = allocation->accesses; a; a = a->next)
+    if (a->place == stream->place && a->index > since && (a->is_write || is_write)) return true;
+  return false;
+}

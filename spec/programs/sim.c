@@ -749,9 +749,9 @@ static void races_with_copies_are_told(void)
 
   must(launch(s1, &twice, x, y, 0, 8));
   from_device(s0, out, y, 32);
-  must(ccw_stream_synchronize(s0)); /* which comes first, and nobody knows of the other yet */
-  TELLS(ccw_stream_synchronize(s1), "FAILED_PRECONDITION: sim:0: race on 32 bytes taken at y: copy from device on "
+  TELLS(ccw_stream_synchronize(s0), "FAILED_PRECONDITION: sim:0: race on 32 bytes taken at y: copy from device on "
                                     "stream 0 reads and launch of twice on stream 1 writes byte 0" UNORDERED);
+  must(ccw_stream_synchronize(s1));
 
   to_device(s1, x, in, 16);
   to_device(s2, x + 2, in, 16);
@@ -768,8 +768,8 @@ static void races_of_launches_are_told(void)
   must(ccw_stream_synchronize(s0));
   must(launch(s1, &twice, x, y, 0, 8000));
   must(launch(s2, &twice, y, z, 0, 8000));
-  must(ccw_stream_synchronize(s1));
-  ccw_status status = ccw_stream_synchronize(s2);
+  ccw_status status = ccw_stream_synchronize(s1);
+  must(ccw_stream_synchronize(s2));
   EXPECT(status.code == XLA_FFI_Error_Code_FAILED_PRECONDITION);
   EXPECT(strstr(ccw_status_text(status), "launch of twice on stream 1 writes and launch of twice on stream 2 reads"));
   ccw_status_free(status);
@@ -1203,9 +1203,9 @@ static void handlers_use_their_stream(void)
   EXPECT(out[7] == 16);
   must(f->fill(mine, x, 0, 32));
   must(f->copy(stream, out, x, 32));
-  TELLS(f->synchronize(stream), "OK: ");
-  TELLS(f->synchronize(mine), "FAILED_PRECONDITION: sim:0: race on 32 bytes taken at a handler: copy from device on "
-                              "stream 1 reads and fill on a handler's stream 1 writes bytes 0 to 31" UNORDERED);
+  TELLS(f->synchronize(stream), "FAILED_PRECONDITION: sim:0: race on 32 bytes taken at a handler: copy from device on "
+                                "stream 1 reads and fill on a handler's stream 1 writes bytes 0 to 31" UNORDERED);
+  TELLS(f->synchronize(mine), "OK: ");
   must(f->destroy(mine));
   TELLS(f->destroy(stream), "INVALID_ARGUMENT: sim:0: a handler may destroy what it has created, and no other stream");
   ccw_stream *theirs;
