@@ -31,7 +31,7 @@ typedef struct member {
   state state;
   bool is_fresh;
   uint32_t thread;
-  const ccw_sim_place *place;
+  ccw_sim_place place;
   bool predicate;  /* at a barrier */
   uint32_t agreed; /* for how many it was true */
   uint64_t mask, value, *values, lanes;
@@ -98,7 +98,7 @@ static _Noreturn void end_here(ccw_simt_end end)
 {
   run.outcome->end = end;
   note_thread();
-  ccw_fiber_leave();
+  ccw_fiber_leave(&ccw_fibers[run.current]);
 }
 
 _Noreturn void ccw_simt_abandon(const ccw_fault *fault)
@@ -163,7 +163,7 @@ static bool take_rest(void *context, const ccw_fault *fault)
   if (!ccw_simt_is_running()) return false;
   char *text = run.outcome->text;
   int64_t behind = (int64_t)(fault->address - (uintptr_t)run.simt.shared);
-  if (ccw_fiber_is_guard(run.current, fault->address))
+  if (ccw_fiber_is_guard(&ccw_fibers[run.current], fault->address))
     snprintf(text, sizeof run.outcome->text, "the stack of a thread, %d KiB, is full", CCW_FIBER_STACK >> 10);
   else if (is_near_shared(fault->address))
     snprintf(text, sizeof run.outcome->text, "dynamic shared memory has %zu bytes, and byte %lld is not among them",
@@ -288,7 +288,8 @@ static void make_ready(uint32_t thread)
 
 static bool is_same_place(const ccw_sim_place *a, const ccw_sim_place *b)
 {
-  return a->line == b->line && strcmp(a->operation, b->operation) == 0 && strcmp(a->file, b->file) == 0;
+  return a->line == b->line && (a->operation == b->operation || strcmp(a->operation, b->operation) == 0) &&
+         (a->file == b->file || strcmp(a->file, b->file) == 0);
 }
 
 /* The first thread of its warp, and the lanes that there are. */
@@ -308,7 +309,7 @@ static uint64_t find_lanes(uint32_t first, uint64_t lanes, uint64_t mask, const 
     uint32_t lane = (uint32_t)__builtin_ctzll(left);
     if (!waits[first + lane]) continue;
     const member *m = &members[waits[first + lane] - 1];
-    if (m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(m->place, place)) found |= (uint64_t)1 << lane;
+    if (m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(&m->place, place)) found |= (uint64_t)1 << lane;
   }
   return found;
 }
@@ -341,7 +342,7 @@ static member *suspend(uint32_t thread, state why, const ccw_sim_place *place)
     m->thread = thread;
   }
   m->state = why;
-  m->place = place;
+  m->place = *place;
   waits[m->thread] = run.current + 1;
   ++run.waiting;
   return m;
@@ -349,7 +350,7 @@ static member *suspend(uint32_t thread, state why, const ccw_sim_place *place)
 
 static void wait_for_turn(void)
 {
-  ccw_fiber_go_back();
+  ccw_fiber_go_back(&ccw_fibers[run.current]);
   is_in_kernel = true;
 }
 
@@ -392,7 +393,7 @@ static bool open_barrier(void)
   uint32_t agreed = 0;
   for (uint32_t i = 0; i < run.threads; ++i) {
     const member *m = &members[waits[i] - 1];
-    if (m->state != WAITS_FOR_BLOCK || !is_same_place(m->place, first->place)) return false;
+    if (m->state != WAITS_FOR_BLOCK || !is_same_place(&m->place, &first->place)) return false;
     agreed += m->predicate;
   }
   for (uint32_t i = 0; i < run.threads; ++i) {
@@ -411,7 +412,7 @@ static bool let_some_go_on(void)
     if (m->state != WAITS_FOR_WARP || m->mask) continue;
     uint32_t first;
     uint64_t lanes = warp_of(i, &first);
-    exchange_among(first, find_lanes(first, lanes, 0, m->place));
+    exchange_among(first, find_lanes(first, lanes, 0, &m->place));
   }
   return ready_count > 0;
 }
@@ -432,7 +433,7 @@ static int gather(crowd crowds[CROWDS + 1])
   int count = 0;
   for (uint32_t i = 0; i < run.threads; ++i) {
     if (!waits[i]) continue;
-    const ccw_sim_place *place = members[waits[i] - 1].place;
+    const ccw_sim_place *place = &members[waits[i] - 1].place;
     int at = 0;
     while (at < count && crowds[at].place && !is_same_place(crowds[at].place, place)) ++at;
     if (at == count) crowds[count++] = (crowd){at < CROWDS ? place : NULL, 0};
@@ -499,7 +500,7 @@ static void run_threads(void)
     }
     m->state = IDLE;
     idle[idle_count++] = run.current;
-    ccw_fiber_go_back();
+    ccw_fiber_go_back(&ccw_fibers[run.current]);
   }
 }
 
@@ -526,7 +527,7 @@ static bool run_next(void)
   run.simt.from = m->thread;
   run.simt.suspended = m->is_fresh ? NULL : m;
   is_in_fiber = true;
-  bool came_back = ccw_fiber_resume(run.current);
+  bool came_back = ccw_fiber_resume(&ccw_fibers[run.current]);
   is_in_fiber = false;
   if (!came_back) {
     is_in_kernel = false;
@@ -592,7 +593,7 @@ static void clean_up(void)
   for (uint32_t i = 0; i < used; ++i)
     if (members[i].state != IDLE) {
       members[i].state = IDLE;
-      ccw_fiber_restart(i);
+      ccw_fiber_restart(&ccw_fibers[i]);
       idle[idle_count++] = i;
     }
   memset(waits, 0, sizeof waits);

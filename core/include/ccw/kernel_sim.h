@@ -88,12 +88,8 @@ inline constexpr const int &warpSize = ccw::sim::warp_size;
 namespace ccw::sim
 {
 
-/* Notes which thread runs, before anything else that it does: a report of a fault says it. */
-inline void enter(uint3 thread)
-{
-  thread_index = thread;
-  __asm__ volatile("" ::: "memory");
-}
+/* Notes which thread of a row runs, before anything else that it does: a report of a fault says it. */
+inline void enter(unsigned x) { *const_cast<volatile unsigned *>(&thread_index.x) = x; }
 
 /* The number of this thread in its block, and of its lane. */
 inline unsigned thread_number() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
@@ -192,12 +188,14 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     unsigned nx = block->block[0], ny = block->block[1], nz = block->block[2];
     unsigned x = block->from % nx, y = block->from / nx % ny, z = block->from / nx / ny;
     for (; z < nz; ++z, y = 0)
-      for (; y < ny; ++y, x = 0)
+      for (; y < ny; ++y, x = 0) {
+        thread_index = {x, y, z};
         for (; x < nx; ++x) {
-          enter({x, y, z});
+          enter(x);
           kernel(arguments...);
           if (block->suspended) return;
         }
+      }
   }
 
   template <size_t... i>

@@ -14,7 +14,7 @@ inline unsigned barrier(int predicate, const char *operation, caller from)
   ccw_simt *block = simt;
   uint3 me = thread_index;
   unsigned count = block->barrier(block, thread_number(), predicate, &place);
-  enter(me);
+  thread_index = me;
   return count;
 }
 
@@ -25,7 +25,7 @@ inline uint64_t exchange(uint64_t mask, uint64_t value, uint64_t *values, const 
   ccw_simt *block = simt;
   uint3 me = thread_index;
   uint64_t lanes = block->exchange(block, thread_number(), mask, value, values, &place);
-  enter(me);
+  thread_index = me;
   return lanes;
 }
 
