@@ -115,12 +115,26 @@ static const char *file_of(const ccw_sim_place *place)
   return slash ? slash + 1 : place->file;
 }
 
+/* What is not said when the space is full is not missed: the text ends there. */
+CCW_PRINTF(2, 3) static size_t say(size_t length, const char *format, ...)
+{
+  size_t room = sizeof run.outcome->text - length;
+  va_list arguments;
+  va_start(arguments, format);
+  int more = vsnprintf(run.outcome->text + length, room, format, arguments);
+  va_end(arguments);
+  return length + (more < 0 ? 0 : (size_t)more < room ? (size_t)more : room - 1);
+}
+
 static void fail(ccw_simt *simt, uint32_t thread, const ccw_sim_place *place)
 {
   (void)simt, (void)thread;
   if (!ccw_simt_is_running()) return;
   is_in_kernel = false;
-  snprintf(run.outcome->text, sizeof run.outcome->text, "%s (%s:%u)", place->operation, file_of(place), place->line);
+  if (place->file)
+    say(0, "%s (%s:%u)", place->operation, file_of(place), place->line);
+  else
+    say(0, "%s", place->operation);
   end_here(CCW_SIMT_ASSERTION);
 }
 
@@ -161,13 +175,12 @@ static bool take_rest(void *context, const ccw_fault *fault)
 {
   (void)context;
   if (!ccw_simt_is_running()) return false;
-  char *text = run.outcome->text;
   int64_t behind = (int64_t)(fault->address - (uintptr_t)run.simt.shared);
   if (ccw_fiber_is_guard(&ccw_fibers[run.current], fault->address))
-    snprintf(text, sizeof run.outcome->text, "the stack of a thread, %d KiB, is full", CCW_FIBER_STACK >> 10);
+    say(0, "the stack of a thread, %d KiB, is full", CCW_FIBER_STACK >> 10);
   else if (is_near_shared(fault->address))
-    snprintf(text, sizeof run.outcome->text, "dynamic shared memory has %zu bytes, and byte %lld is not among them",
-        run.launch->shared_size, (long long)behind);
+    say(0, "dynamic shared memory has %zu bytes, and byte %lld is not among them", run.launch->shared_size,
+        (long long)behind);
   ccw_simt_abandon(fault);
 }
 
@@ -181,7 +194,7 @@ static void on_zero(int number, siginfo_t *info, void *context)
     if (info->si_code <= 0) raise(number);
     return;
   }
-  snprintf(run.outcome->text, sizeof run.outcome->text, "an integer was divided by zero");
+  say(0, "an integer was divided by zero");
   uintptr_t at = (uintptr_t)info->si_addr;
   ccw_simt_abandon(&(ccw_fault){.address = at, .instruction = at});
 }
@@ -372,8 +385,8 @@ static uint64_t exchange(
   uint32_t first;
   uint64_t lanes = warp_of(thread, &first);
   if (mask && !(mask >> (thread - first) & 1)) {
-    snprintf(run.outcome->text, sizeof run.outcome->text, "lane %u is not in the mask that it gives to %s (%s:%u)",
-        thread - first, place->operation, file_of(place), place->line);
+    say(0, "lane %u is not in the mask that it gives to %s (%s:%u)", thread - first, place->operation, file_of(place),
+        place->line);
     end_here(CCW_SIMT_DIVERGED);
   }
   member *m = suspend(thread, WAITS_FOR_WARP, place);
@@ -442,17 +455,6 @@ static int gather(crowd crowds[CROWDS + 1])
   return count;
 }
 
-/* What is not said when the space is full is not missed: the text ends there. */
-static size_t say(size_t length, const char *format, ...)
-{
-  size_t room = sizeof run.outcome->text - length;
-  va_list arguments;
-  va_start(arguments, format);
-  int more = vsnprintf(run.outcome->text + length, room, format, arguments);
-  va_end(arguments);
-  return length + (more < 0 ? 0 : (size_t)more < room ? (size_t)more : room - 1);
-}
-
 static void say_divergence(void)
 {
   crowd crowds[CROWDS + 1];
@@ -517,6 +519,16 @@ static bool take_fiber(uint32_t thread)
   return true;
 }
 
+/* Has the processor fetch what the next thread needs first, while this one runs: the stacks of a block are more than it keeps at
+ * hand. */
+static void fetch_stack(void)
+{
+  enum { LINE = 64, LINES = 4 };
+  if (ready_count == 0) return;
+  const char *next = ccw_fibers[ready[ready_first]].place;
+  for (int i = 0; i < LINES; ++i) __builtin_prefetch(next + i * LINE);
+}
+
 /* Runs the next thread that is ready, until it waits or ends. False: the launch is over. */
 static bool run_next(void)
 {
@@ -524,6 +536,7 @@ static bool run_next(void)
   ready_first = (ready_first + 1) % CCW_SIMT_THREADS;
   --ready_count;
   member *m = &members[run.current];
+  fetch_stack();
   run.simt.from = m->thread;
   run.simt.suspended = m->is_fresh ? NULL : m;
   is_in_fiber = true;

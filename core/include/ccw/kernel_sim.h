@@ -212,7 +212,19 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     block_dim = {block->block[0], block->block[1], block->block[2]};
     grid_dim = {block->grid[0], block->grid[1], block->grid[2]};
     warp_size = static_cast<int>(block->warp_size);
-    run_with(block, static_cast<const unsigned char *>(arguments), std::index_sequence_for<P...>());
+    const unsigned char *values = static_cast<const unsigned char *>(arguments);
+#if defined(__cpp_exceptions)
+    bool threw = false;
+    try {
+      run_with(block, values, std::index_sequence_for<P...>());
+    } catch (...) {
+      threw = true;
+    }
+    ccw_sim_place place = {"an exception left the kernel", nullptr, 0};
+    if (threw) block->fail(block, thread_number(), &place);
+#else
+    run_with(block, values, std::index_sequence_for<P...>());
+#endif
   }
 
   static constexpr ccw_sim_kernel describe(const char *name)
