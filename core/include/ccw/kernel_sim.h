@@ -29,7 +29,7 @@
 #define __device__ __attribute__((visibility("hidden")))
 #define __host__
 #define __shared__ static
-#define __constant__
+#define __constant__ __attribute__((visibility("hidden")))
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(alignment) __attribute__((aligned(alignment)))

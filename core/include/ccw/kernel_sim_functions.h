@@ -336,7 +336,7 @@ inline void __trap(ccw::sim::caller from = ccw::sim::caller::here())
 /* ---- assert -------------------------------------------------------------------------------------------------------------- */
 
 /* What the macro of the C library calls: in a kernel the launch ends, and the process goes on. */
-extern "C" [[noreturn]] inline void __assert_fail(
+extern "C" __attribute__((noreturn)) inline void __assert_fail(
     const char *what, const char *file, unsigned line, const char *function) noexcept
 {
   ccw_sim_place place = {what, file, line};
