@@ -127,17 +127,18 @@ template <class... P> struct launcher<void (*)(P...) noexcept> : launcher<void (
 /* Queues a launch: launch<axpy<float>>(stream, grid, block, shared, n, a, x, y), `shared` being the bytes of dynamic shared
  * memory. Arguments convert to the kernel's parameters as in a call. The status is the device's own. */
 template <auto kernel, class... A>
-CCW_MUST_USE ccw_status launch(void *stream, dim3 grid, dim3 block, size_t shared, const A &...arguments)
+CCW_MUST_USE ccw_status launch(void *stream, dim3 grid, dim3 block, size_t shared, A &&...arguments)
 {
-  return launcher<decltype(kernel)>::template launch<kernel>(stream, grid, block, shared, arguments...);
+  return launcher<decltype(kernel)>::template launch<kernel>(
+      stream, grid, block, shared, static_cast<A &&>(arguments)...);
 }
 
 /* The same with a thread for each of n elements, in blocks of 256. Nothing is launched for none. */
-template <auto kernel, class... A> CCW_MUST_USE ccw_status launch_over(void *stream, int64_t n, const A &...arguments)
+template <auto kernel, class... A> CCW_MUST_USE ccw_status launch_over(void *stream, int64_t n, A &&...arguments)
 {
   if (n == 0) return ccw_ok();
   if (n < 0) return ccw_invalid("launch over %lld elements", static_cast<long long>(n));
-  return launch<kernel>(stream, dim3(blocks(n)), dim3(block_size), 0, arguments...);
+  return launch<kernel>(stream, dim3(blocks(n)), dim3(block_size), 0, static_cast<A &&>(arguments)...);
 }
 
 /* Queues a copy, of any kind: addresses tell. Memory of the host must stay until it is done. */
