@@ -284,7 +284,7 @@ static bool begin_time(double seconds)
   int64_t now = nanoseconds();
   run.deadline = now + (int64_t)(1e9 * fmin(seconds, MOST));
   if (!owns_watch || watch.owner != &owns_watch)
-    if (!make_watch()) return false;
+    if (!make_watch()) return say(0, "no timer for the time limit"), false;
   return (watch.due > now && watch.due <= run.deadline) || set_watch(run.deadline);
 }
 
@@ -553,6 +553,13 @@ static bool run_next(void)
   return false;
 }
 
+static bool no_stack(void)
+{
+  run.outcome->end = CCW_SIMT_NO_MEMORY;
+  say(0, "no memory for the stacks of %u threads that wait", run.waiting + 1);
+  return false;
+}
+
 static bool run_block(void)
 {
   run.started = run.ended = 0;
@@ -561,7 +568,7 @@ static bool run_block(void)
     if (ready_count > 0) {
       if (!run_next()) return false;
     } else if (run.started < run.threads) {
-      if (!take_fiber(run.started)) return run.outcome->end = CCW_SIMT_NO_MEMORY, false;
+      if (!take_fiber(run.started)) return no_stack();
     } else if (run.waiting == 0) {
       return true;
     } else if (!open_barrier() && !let_some_go_on()) {
@@ -665,9 +672,11 @@ static void prepare_thread(void)
 static bool prepare(const ccw_sim_launch *launch, const ccw_simt_limits *limits, ccw_simt_outcome *outcome)
 {
   uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  if (threads > CCW_SIMT_THREADS || launch->shared_size > SHARED_MOST || !open_shared()) return false;
   run.launch = launch;
   run.outcome = outcome;
+  if (threads > CCW_SIMT_THREADS) return say(0, "more than %d threads in a block", CCW_SIMT_THREADS), false;
+  if (launch->shared_size > SHARED_MOST || !open_shared())
+    return say(0, "no room for %zu bytes of dynamic shared memory", launch->shared_size), false;
   run.threads = (uint32_t)threads;
   run.simt = (ccw_simt){
       .struct_size = sizeof run.simt,

@@ -445,7 +445,8 @@ static void test_shared()
   EXPECT(is_at(o.thread, 7, 0, 0) && o.fault.is_write);
   o = run<pass_shared>(1, 1, 228 << 10, -1);
   EXPECT(says(o, CCW_SIMT_FAULT, "dynamic shared memory has 233472 bytes, and byte -1 is not among them"));
-  EXPECT(run<pass_shared>(1, 1, (228 << 10) + 1, 0).end == CCW_SIMT_NO_MEMORY);
+  o = run<pass_shared>(1, 1, (228 << 10) + 1, 0);
+  EXPECT(says(o, CCW_SIMT_NO_MEMORY, "no room for 233473 bytes of dynamic shared memory"));
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------------- */
