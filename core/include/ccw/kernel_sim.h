@@ -21,7 +21,7 @@
 
 /* All is hidden, so that each library has its own, whose kernels are compiled into the loop over their threads. */
 #pragma GCC visibility push(hidden)
-#pragma GCC diagnostic ignored "-Wattributes" /* a static kernel is hidden anyway */
+#pragma GCC diagnostic ignored "-Wattributes" /* a static kernel cannot be hidden, and need not */
 
 /* ---- words ------------------------------------------------------------------------------------------------------------- */
 
@@ -36,8 +36,8 @@
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------------- */
 
-/* Aligned as an element is: an access to memory that suits an element only is fine here, and a fault on a GPU that this cannot
- * show. */
+/* Aligned as an element is, so that memory which suits an element only is no fault of the host's processor. On a GPU it is one,
+ * which this does not show. */
 #define CCW_VECTORS_(type, name)                                                 \
   struct name##1 { type x; };                                                    \
   struct name##2 { type x, y; };                                                 \
@@ -183,6 +183,7 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     }
   };
 
+  /* A thread that waited comes back from its kernel when others have gone on behind it, each on a stack of its own. */
   static void run_threads(ccw_simt *block, P... arguments)
   {
     unsigned nx = block->block[0], ny = block->block[1], nz = block->block[2];
