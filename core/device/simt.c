@@ -305,10 +305,10 @@ static uint64_t find_lanes(uint32_t first, uint64_t lanes, uint64_t mask, const 
 {
   uint64_t found = 0;
   for (uint64_t left = lanes; left; left &= left - 1) {
-    uint32_t lane = (uint32_t)__builtin_ctzll(left), number = waits[first + lane];
-    const member *m = &members[number - 1];
-    if (number && m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(m->place, place))
-      found |= (uint64_t)1 << lane;
+    uint32_t lane = (uint32_t)__builtin_ctzll(left);
+    if (!waits[first + lane]) continue;
+    const member *m = &members[waits[first + lane] - 1];
+    if (m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(m->place, place)) found |= (uint64_t)1 << lane;
   }
   return found;
 }
