@@ -351,6 +351,20 @@ typedef struct ccw_host_access {
  * notes, and lets through; a real one ends the process. */
 CCW_API int64_t ccw_device_take_accesses(ccw_device *device, ccw_host_access *accesses, int64_t most);
 
+/* What ended the kernel that broke the device: an access, the first of its arguments that is no memory of the device, or a wait. */
+typedef struct ccw_kernel_fault {
+  char kernel[64];              /* its name, cut where it is longer */
+  uint32_t block[3], thread[3]; /* which one, where it ran */
+  const void *address;          /* NULL also where it was no access */
+  bool is_access, is_write;
+  int32_t argument; /* the number of the argument that holds the address; -1: none, the kernel ran */
+  int32_t depth;    /* of an access */
+  uintptr_t code[CCW_ACCESS_DEPTH];
+} ccw_kernel_fault;
+
+/* The kernel that broke the device, until it is reset; false: there is none, or nobody knows. Only a simulated device does. */
+CCW_API bool ccw_device_last_fault(ccw_device *device, ccw_kernel_fault *out_fault);
+
 /* ---- streams and events ---- */
 
 /* The device's own stream: of calls and copies for which none is named. Borrowed. */
@@ -1033,6 +1047,12 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_run_for(ccw_call *call, double seconds)
  * the one before ends; initialize; execute; record. NOT_FOUND: the handler has no function for it.
  * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
+
+/* Has the execute function queue its work under capture, which makes a graph of it: with the operands' and results' memory as it is
+ * now, that must stay. Only a handler that says that it is compatible with command buffers may be captured.
+ * FAILED_PRECONDITION: it does not say so, or does what a graph cannot hold, such as to synchronise; the stream works on.
+ * UNIMPLEMENTED: the device makes no graphs. What the handler says; INTERNAL where it leaves a future. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_capture(ccw_call *call, ccw_graph **out_graph);
 
 /* Adds the commands that the stage record has put into the stand-in for a command buffer, a line each: launches of kernels,
  * copies, or "stream capture requested". Nothing where it has not run. */
