@@ -6,12 +6,18 @@ local function library(vendor) return ("%s/lib/libccw_kernels%s.so"):format(supp
 
 local libraries = { host = library "", sim = library "", cuda = library "_cuda", rocm = library "_rocm" }
 
+local function family_of(device) return device.name:match "^%a+" end
+
 --- One device of each family for which the operations were built.
 local devices, families = {}, {}
 for _, device in ipairs(ccw.devices()) do
-  local family = device.name:match "^%a+"
-  if not families[family] and support.exists(libraries[family]) then devices[#devices + 1] = device end
+  local family = family_of(device)
+  if not families[family] and support.exists(libraries[family]) then devices[#devices + 1] = { device = device, title = device.name } end
   families[family] = true
+end
+if families.sim then -- as AMD's are, and with blocks in another order
+  devices[#devices + 1] = { device = ccw.device "sim:3", title = "sim with warps of 64", options = { warp_size = 64, seed = 1 },
+    usual = { warp_size = 32, seed = 0 } }
 end
 
 local function f32(number) return (("f"):unpack(("f"):pack(number))) end
@@ -31,9 +37,12 @@ local sizes = { 0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 255, 256, 257, 511, 512, 5
 local matrices = { { 0, 0 }, { 0, 5 }, { 5, 0 }, { 1, 1 }, { 1, 257 }, { 257, 1 }, { 2, 3 }, { 15, 17 }, { 31, 33 }, { 32, 32 },
   { 64, 63 }, { 65, 64 }, { 3, 255 }, { 3, 256 }, { 2, 1021 }, { 127, 2 } }
 
-for _, device in ipairs(devices) do
-  describe("on " .. device.name, function()
-    local family = device.name:match "^%a+"
+for _, on in ipairs(devices) do
+  describe("on " .. on.title, function()
+    local device, family = on.device, family_of(on.device)
+    setup(function() ccw.device(device, on.options) end)
+    teardown(function() ccw.device(device, on.usual) end)
+
     local is_host = family == "host"
     local lib = ccw.load(libraries[family])
 
