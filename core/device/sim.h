@@ -57,8 +57,8 @@ struct sim_allocation {
   _Atomic int state;
   int64_t number;                 /* by age */
   sim_allocation *older, *newer;  /* of those that live */
-  sim_allocation *next_open;      /* of those that a launch has touched */
-  uint64_t was_read, was_written; /* by the launch: its chunks */
+  sim_allocation *next_open;      /* of those that launches have opened */
+  uint64_t was_read, was_written; /* by launches: its chunks */
   sim_allocation *next_seen;      /* of those that host code has touched */
   atomic_bool is_seen;
   _Atomic unsigned noted;        /* of host code: the sorts of accesses */
@@ -90,7 +90,7 @@ typedef struct sim_space {
   sim_allocation *oldest, *newest;         /* of those that live */
   int64_t allocations;                     /* so far */
   size_t in_use;                           /* bytes */
-  sim_allocation *opened;                  /* by the launch under way */
+  sim_allocation *opened;                  /* by launches of the work under way */
   sim_allocation *_Atomic seen;            /* by host code */
   _Atomic uintptr_t stray_low, stray_high; /* addresses of nobody that host code has touched lie in between */
   _Atomic unsigned stray_noted;
@@ -127,8 +127,8 @@ void ccw_sim_describe_allocation(const sim_allocation *allocation, char out_text
 void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_WHAT]);
 
 /* Lets the device itself touch bytes of an allocation, and no longer. False where the system has no memory for that. */
-bool ccw_sim_open(void *memory, size_t size);
-void ccw_sim_close(void *memory, size_t size);
+bool ccw_sim_open(const sim_device *device, void *memory, size_t size, bool for_write);
+void ccw_sim_close(const sim_device *device, void *memory, size_t size, bool for_write);
 
 /* Takes back what host code was let to touch. */
 void ccw_sim_close_seen(sim_device *device);
@@ -147,6 +147,9 @@ void ccw_sim_begin_touching(sim_device *device);
 
 /* Ends that, and holds what it touched against others. False where it wrote in front of an allocation, and *out_damage is where. */
 bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsigned char **out_damage);
+
+/* Takes back what launches were let to touch: at the end of each, or of work that is run at once. */
+void ccw_sim_close_opened(sim_device *device);
 
 /* ---- order ----------------------------------------------------------------------------------------------------------- */
 
@@ -263,10 +266,6 @@ CCW_MUST_USE ccw_status ccw_sim_queue(sim_stream *stream, sim_operation *operati
 
 CCW_MUST_USE ccw_status ccw_sim_stream_new(sim_device *device, bool is_of_handler, sim_stream **out_stream);
 void ccw_sim_stream_leave(sim_stream *stream); /* whoever made it */
-
-/* Run what is queued, as far as they have to. What failed is told by ccw_sim_tell. */
-void ccw_sim_run_stream(sim_stream *stream, int64_t index);
-void ccw_sim_run_device(sim_device *device);
 
 /* What has failed and nobody was told; ABORTED: the device is broken. */
 CCW_MUST_USE ccw_status ccw_sim_tell(sim_device *device);

@@ -405,8 +405,24 @@ static bool allow_pages(void *memory, size_t size, int what)
   return mprotect((void *)from, ccw_align((uintptr_t)memory + size - from, page), what) == 0;
 }
 
-bool ccw_sim_open(void *memory, size_t size) { return allow_pages(memory, size, PROT_READ | PROT_WRITE); }
-void ccw_sim_close(void *memory, size_t size) { allow_pages(memory, size, PROT_NONE); }
+/* An allocation that a launch has opened stays so for what comes behind it, where there is one stream: nobody else is to be told
+ * apart then. */
+static bool is_open(const sim_device *device, const void *memory, bool for_write)
+{
+  const sim_allocation *a = ccw_sim_allocation_at(device, memory);
+  return device->stream_count < 2 && a && (a->was_written || (a->was_read && !for_write));
+}
+
+bool ccw_sim_open(const sim_device *device, void *memory, size_t size, bool for_write)
+{
+  return is_open(device, memory, for_write) || allow_pages(memory, size, PROT_READ | PROT_WRITE);
+}
+
+void ccw_sim_close(const sim_device *device, void *memory, size_t size, bool for_write)
+{
+  if (!is_open(device, memory, for_write))
+    allow_pages(memory, size, is_open(device, memory, false) ? PROT_READ : PROT_NONE);
+}
 
 /* ---- what a launch touches ------------------------------------------------------------------------------------------- */
 
@@ -452,22 +468,32 @@ static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fau
   return true;
 }
 
-/* The bytes of a chunk that have changed: elements are taken to have four bytes or more. */
-static void add_changes(
-    const sim_space *s, const sim_allocation *a, unsigned char *from, unsigned char *to, sim_parts *parts)
+/* The bytes of a page that have changed. Those of an element do not all change: up to three in between count, too. */
+static void add_changes_of_page(
+    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
 {
-  enum { UNIT = 4 };
-  size_t page = page_size();
+  enum { BETWEEN = 3 };
+  const unsigned char *old = mirrored(s, from), *first = NULL, *end = NULL;
+  for (const unsigned char *at = from; at < to; ++at, ++old) {
+    if (*at == *old) continue;
+    if (first && at - end > BETWEEN) {
+      ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
+      first = NULL;
+    }
+    if (!first) first = at;
+    end = at + 1;
+  }
+  if (first) ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
+}
+
+static void add_changes(
+    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
+{
   if (from < a->start) from = a->start;
   while (from < to) {
-    unsigned char *end = (unsigned char *)ccw_align((uintptr_t)from + 1, page);
+    const unsigned char *end = (const unsigned char *)ccw_align((uintptr_t)from + 1, page_size());
     if (end > to) end = to;
-    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0)
-      for (unsigned char *at = from; at < end; at += UNIT) {
-        size_t unit = (size_t)(end - at) < UNIT ? (size_t)(end - at) : UNIT;
-        uintptr_t offset = (uintptr_t)(at - a->start);
-        if (memcmp(at, mirrored(s, at), unit) != 0) ccw_sim_add_part(parts, offset, offset + unit);
-      }
+    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0) add_changes_of_page(s, a, from, end, parts);
     from = end;
   }
 }
@@ -503,7 +529,6 @@ void ccw_sim_begin_touching(sim_device *device) { running = device; }
 bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsigned char **out_damage)
 {
   bool is_good = true;
-  unsigned char *low = NULL, *high = NULL; /* around all that is open: one call closes it */
   for (sim_allocation *a = device->space.opened; a; a = a->next_open) {
     unsigned char *damage = a->was_written & 1 ? find_damage(a) : NULL;
     if (damage) {
@@ -512,15 +537,23 @@ bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsig
       fill_front(a);
     }
     if (device->stream_count > 1) check_race(device, launch, a);
-    a->was_read = a->was_written = 0;
-    if (!low || a->first < low) low = a->first;
-    if (a->last > high) high = a->last;
   }
-  allow(low, high, PROT_NONE);
-  device->space.opened = NULL;
+  if (device->stream_count > 1) ccw_sim_close_opened(device);
   touch_count = 0;
   running = NULL;
   return is_good;
+}
+
+void ccw_sim_close_opened(sim_device *device)
+{
+  uintptr_t low = UINTPTR_MAX, high = 0; /* around all that is open: one call closes it */
+  for (sim_allocation *a = device->space.opened; a; a = a->next_open) {
+    a->was_read = a->was_written = 0;
+    if ((uintptr_t)a->first < low) low = (uintptr_t)a->first;
+    if ((uintptr_t)a->last > high) high = (uintptr_t)a->last;
+  }
+  device->space.opened = NULL;
+  if (low < high) allow((unsigned char *)low, (unsigned char *)high, PROT_NONE);
 }
 
 /* ---- what host code touches ------------------------------------------------------------------------------------------ */

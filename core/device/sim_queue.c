@@ -272,23 +272,26 @@ static void run_copy(const sim_operation *o)
   if (!is_there(o, o->to) || !is_there(o, o->from)) return;
   check_race(o, o->from, false);
   check_race(o, o->to, true);
-  if ((to && !ccw_sim_open(o->to, o->size)) || (from && !ccw_sim_open((void *)(uintptr_t)o->from, o->size)))
-    ccw_sim_fail(o->stream->device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
+  sim_device *device = o->stream->device;
+  void *source = (void *)(uintptr_t)o->from;
+  if ((to && !ccw_sim_open(device, o->to, o->size, true)) || (from && !ccw_sim_open(device, source, o->size, false)))
+    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
   else
     memmove(o->to, o->from, o->size);
-  if (to) ccw_sim_close(o->to, o->size);
-  if (from) ccw_sim_close((void *)(uintptr_t)o->from, o->size);
+  if (to) ccw_sim_close(device, o->to, o->size, true);
+  if (from) ccw_sim_close(device, source, o->size, false);
 }
 
 static void run_fill(const sim_operation *o)
 {
+  sim_device *device = o->stream->device;
   if (!is_there(o, o->to)) return;
   check_race(o, o->to, true);
-  if (ccw_sim_open(o->to, o->size))
+  if (ccw_sim_open(device, o->to, o->size, true))
     memset(o->to, o->byte, o->size);
   else
-    ccw_sim_fail(o->stream->device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "fill: the system opens no more memory");
-  ccw_sim_close(o->to, o->size);
+    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "fill: the system opens no more memory");
+  ccw_sim_close(device, o->to, o->size, true);
 }
 
 static void run_record(sim_occurrence *occurrence)
@@ -355,19 +358,20 @@ static sim_stream *pick(sim_device *device, sim_stream *wanted)
     if (s->first && !is_waiting(s) && drawn-- == 0) return s;
 }
 
-void ccw_sim_run_stream(sim_stream *stream, int64_t index)
+static void run_until(sim_stream *stream, int64_t index)
 {
   ccw_sim_close_seen(stream->device);
   ++stream->references;
   while (stream->done < index) run_first(pick(stream->device, stream));
+  ccw_sim_close_opened(stream->device);
   unref(stream);
 }
 
-void ccw_sim_run_device(sim_device *device)
+static void run_all(sim_device *device)
 {
   for (sim_stream *stream = device->streams; stream;) {
     if (stream->first) {
-      ccw_sim_run_stream(stream, stream->queued);
+      run_until(stream, stream->queued);
       stream = device->streams; /* some may be gone */
     } else {
       stream = stream->next;
@@ -394,17 +398,22 @@ static ccw_status told(sim_device *device)
 ccw_status ccw_sim_synchronize(sim_stream *stream)
 {
   CCW_TRY(ccw_sim_check_capture(stream->device, "synchronizing"));
-  ccw_sim_run_stream(stream, stream->queued);
+  run_until(stream, stream->queued);
   host_has_waited(stream->clock, ccw_sim_clock_length());
   return told(stream->device);
+}
+
+static void wait_for_all(sim_device *device)
+{
+  run_all(device);
+  for (sim_stream *stream = device->streams; stream; stream = stream->next)
+    host_has_waited(stream->clock, ccw_sim_clock_length());
 }
 
 ccw_status ccw_sim_synchronize_device(sim_device *device)
 {
   CCW_TRY(ccw_sim_check_capture(device, "synchronizing"));
-  ccw_sim_run_device(device);
-  for (sim_stream *stream = device->streams; stream; stream = stream->next)
-    host_has_waited(stream->clock, ccw_sim_clock_length());
+  wait_for_all(device);
   return told(device);
 }
 
@@ -423,6 +432,7 @@ static ccw_status query_locked(sim_stream *stream, bool *out_is_done)
   CCW_TRY(ccw_sim_check_capture(device, "asking whether work is done"));
   ccw_sim_close_seen(device);
   if (stream->first) run_first(pick(device, stream));
+  ccw_sim_close_opened(device);
   CCW_TRY(ccw_sim_tell(device));
   *out_is_done = !stream->first;
   if (*out_is_done) host_has_waited(stream->clock, ccw_sim_clock_length());
@@ -543,7 +553,7 @@ static ccw_status synchronize_event_locked(sim_device *device, const sim_occurre
   CCW_TRY(ccw_sim_check_capture(device, "synchronizing"));
   if (last && last->capture) return ccw_failed_precondition("the event was recorded in a capture, and never happens");
   if (last) {
-    ccw_sim_run_stream(last->stream, last->index);
+    run_until(last->stream, last->index);
     if (last->clock) host_has_waited(last->clock->at, last->clock->length);
   }
   return told(device);
@@ -686,7 +696,7 @@ ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site
 static ccw_status release_locked(sim_device *device, void *memory)
 {
   CCW_TRY(ccw_sim_check_capture(device, "releasing"));
-  ccw_sim_run_device(device);
+  wait_for_all(device);
   return ccw_sim_release(device, memory);
 }
 

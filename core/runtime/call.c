@@ -378,22 +378,26 @@ static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage
   return error ? ccw_status_of_error(error) : ccw_ok();
 }
 
-/* Tells what the handler did to memory that only the device may touch. */
-static ccw_status touched(const ccw_call *call, ccw_status status)
+static ccw_touched touched(const ccw_call *call)
 {
-  return ccw_touched_report(call->handler, call->context.device, call->operands, call->operand_count, call->results,
-      call->result_count, status);
+  return (ccw_touched){.handler = call->handler,
+      .device = call->context.device,
+      .operands = call->operands,
+      .results = call->results,
+      .operand_count = call->operand_count,
+      .result_count = call->result_count};
 }
 
 /* Waits for what the handler has left on its stream. What fails there follows from the handler's own failure, if there is one. */
 static ccw_status end_on_device(ccw_call *call, ccw_status status)
 {
+  ccw_touched all = touched(call);
   ccw_status queued = ccw_stream_synchronize(call->context.stream);
   if (status.code)
     ccw_status_free(queued);
   else
-    status = queued;
-  return touched(call, status);
+    status = ccw_touched_by_kernel(&all, queued);
+  return ccw_touched_by_host(&all, status);
 }
 
 /* The same, and waits for the future. */
@@ -671,7 +675,8 @@ static ccw_status capture(ccw_call *call, ccw_graph **out_graph)
     if (!status.code) status = ccw_internal("it left a future, which a graph cannot wait for");
   }
   status = ccw_status_join(status, ccw_stream_end_capture(call->context.stream, out_graph));
-  status = touched(call, status);
+  ccw_touched all = touched(call);
+  status = ccw_touched_by_host(&all, status);
   if (!status.code) return status;
   ccw_graph_free(*out_graph);
   *out_graph = NULL;

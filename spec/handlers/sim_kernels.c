@@ -12,8 +12,8 @@ static void run_axpy(ccw_simt *simt, const void *memory)
 {
   const arguments *p = memory;
   uint32_t threads = simt->block[0] * simt->block[1] * simt->block[2];
-  for (; simt->from < threads; ++simt->from) {
-    uint32_t i = simt->block_index[0] * threads + simt->from;
+  for (uint32_t t = simt->from; t < threads; ++t) {
+    uint32_t i = simt->block_index[0] * threads + t;
     if (i < p->count) p->y[i] += p->a * p->x[i];
   }
 }

@@ -94,29 +94,30 @@ static uint32_t threads_of(const ccw_simt *simt) { return simt->block[0] * simt-
 #define AS_IT_IS __attribute__((no_sanitize("undefined", "address")))
 
 /* The kernel NAME, in which `i` is an element, of thread and block, and `p` are the arguments. */
-#define KERNEL(NAME, ...)                                                                   \
-  AS_IT_IS static void NAME##_run(ccw_simt *simt, const void *memory)                       \
-  {                                                                                         \
-    const arguments *p = memory;                                                            \
-    for (; simt->from < threads_of(simt); ++simt->from) {                                   \
-      int64_t i = p->first + (int64_t)simt->block_index[0] * threads_of(simt) + simt->from; \
-      if (i >= p->first + p->count) continue;                                               \
-      __VA_ARGS__                                                                           \
-    }                                                                                       \
-  }                                                                                         \
-  static const ccw_sim_kernel NAME = {                                                      \
+#define KERNEL(NAME, ...)                                                          \
+  AS_IT_IS static void NAME##_run(ccw_simt *simt, const void *memory)              \
+  {                                                                                \
+    const arguments *p = memory;                                                   \
+    for (uint32_t t = simt->from; t < threads_of(simt) && !simt->suspended; ++t) { \
+      int64_t i = p->first + (int64_t)simt->block_index[0] * threads_of(simt) + t; \
+      if (i >= p->first + p->count) continue;                                      \
+      __VA_ARGS__                                                                  \
+    }                                                                              \
+  }                                                                                \
+  static const ccw_sim_kernel NAME = {                                             \
       sizeof(ccw_sim_kernel), #NAME, NAME##_run, parameters, 4, sizeof(arguments), 0, CCW_SIM_ABI};
 
 KERNEL(twice, p->y[i] = 2 * p->x[i];)
 KERNEL(look, (void)*(const volatile float *)&p->x[i];)
 KERNEL(one, p->y[i] = 1;)
+KERNEL(mark, ((unsigned char *)p->y)[i] = 1;)
 KERNEL(assert_false, {
   ccw_sim_place place = {"i < 0", "here.cu", 3};
-  simt->fail(simt, simt->from, &place);
+  simt->fail(simt, t, &place);
 })
 KERNEL(wait_alone, {
   ccw_sim_place place = {"__syncthreads", "here.cu", 4};
-  if (i == 0) simt->barrier(simt, simt->from, 0, &place);
+  if (i == 0) simt->barrier(simt, t, 0, &place);
 })
 static volatile int forever = 1;
 KERNEL(spin, while (forever) continue;)
@@ -419,6 +420,32 @@ static void launches_run(void)
   give(y);
 }
 
+/* What a launch has opened is not closed under the copies and launches behind it. */
+static void copies_and_launches_take_turns(void)
+{
+  ccw_host_access access;
+  float in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8], *x = take(32, "x"), *y = take(32, "y");
+  to_device(s0, x, in, 32);
+  must(launch(s0, &look, x, NULL, 0, 8));
+  to_device(s0, x + 7, in, 4);
+  from_device(s0, out, x, 32);
+  must(launch(s0, &twice, x, y, 0, 8));
+  must(launch(s0, &twice, y, y, 0, 8));
+  must(ccw_stream_copy(s0, CCW_COPY_WITHIN, x, y, 4));
+  must(ccw_stream_fill(s0, y + 1, 0, 4));
+  must(launch(s0, &twice, x, x, 0, 1));
+  must(ccw_stream_copy(s0, CCW_COPY_WITHIN, y + 2, x, 4));
+  from_device(s0, out + 4, y, 16);
+  must(ccw_stream_synchronize(s0));
+  EXPECT(out[0] == 1 && out[3] == 4 && out[4] == 4 && out[5] == 0 && out[6] == 8 && out[7] == 16);
+  EXPECT(ccw_device_take_accesses(sim, &access, 1) == 0);
+  sink = *(volatile float *)x; /* and then all is closed */
+  sink = *(volatile float *)y;
+  EXPECT(ccw_device_take_accesses(sim, &access, 1) == 1 && ccw_device_take_accesses(sim, &access, 1) == 1);
+  give(x);
+  give(y);
+}
+
 /* What a launch of a kernel that reads or writes one element there is told to have done. */
 static bool is_fault(const ccw_sim_kernel *kernel, const void *x, void *y, int64_t i, const char *expected)
 {
@@ -543,13 +570,15 @@ static void launches_obey_the_rules(void)
 static void kernels_that_fail_break_the_device(void)
 {
   must(launch(s0, &assert_false, NULL, NULL, 0, 1));
-  TELLS(ccw_stream_synchronize(s0), "INTERNAL: sim:0: launch of assert_false: block (0,0,0), thread (0,0,0): assertion failed: i < 0 "
-                                    "(here.cu:3) (CUDA_ERROR_ASSERT)");
+  TELLS(ccw_stream_synchronize(s0),
+      "INTERNAL: sim:0: launch of assert_false: block (0,0,0), thread (0,0,0): assertion failed: i < 0 "
+      "(here.cu:3) (CUDA_ERROR_ASSERT)");
   reset();
 
   must(launch(s0, &wait_alone, NULL, NULL, 0, 2));
-  TELLS(ccw_stream_synchronize(s0), "FAILED_PRECONDITION: sim:0: launch of wait_alone: block (0,0,0), thread (0,0,0): 1 of 2 threads "
-                                    "waits at __syncthreads (here.cu:4), 1 has ended; a GPU would hang");
+  TELLS(ccw_stream_synchronize(s0),
+      "FAILED_PRECONDITION: sim:0: launch of wait_alone: block (0,0,0), thread (0,0,0): 1 of 2 threads wait "
+      "at __syncthreads (here.cu:4), 1 has ended; a GPU would hang");
   ccw_status status = ccw_stream_synchronize(s0);
   EXPECT(status.code == XLA_FFI_Error_Code_ABORTED);
   ccw_status_free(status);
@@ -726,6 +755,7 @@ static void races_of_launches_are_told(void)
   EXPECT(status.code == XLA_FFI_Error_Code_FAILED_PRECONDITION);
   EXPECT(strstr(ccw_status_text(status), "launch of twice on stream 1 writes and launch of twice on stream 2 reads"));
   ccw_status_free(status);
+  give(take(1, NULL)); /* which waits for all, as cudaFree does */
   must(launch(s1, &one, NULL, y, 0, 8000));
   must(launch(s2, &one, NULL, y, 4000, 4000));
   TELLS(ccw_device_synchronize(sim), "FAILED_PRECONDITION: sim:0: race on 32000 bytes taken at y: launch of one on "
@@ -755,6 +785,11 @@ static void what_is_ordered_or_apart_is_no_race(void)
     }
     must(ccw_device_synchronize(sim));
     for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == 4 * in[i]);
+
+    must(launch(s0, &mark, NULL, y, 0, 333));
+    must(launch(s1, &mark, NULL, y, 333, 333));
+    must(launch(s2, &mark, NULL, y, 666, 334));
+    must(ccw_device_synchronize(sim));
 
     to_device(s1, x, in, sizeof in);
     must(ccw_event_record(event, s1));
@@ -1256,6 +1291,16 @@ static void measure(void)
   });
 }
 
+static void one_stream_is_well(void)
+{
+  launches_run();
+  copies_and_launches_take_turns();
+  faults_are_told_by_what_they_hit();
+  writes_in_front_are_found();
+  launches_obey_the_rules();
+  kernels_that_fail_break_the_device();
+}
+
 static void all_is_well(void)
 {
   memory_ends_where_a_page_ends();
@@ -1270,12 +1315,8 @@ static void all_is_well(void)
   devices_do_not_mix();
   host_code_is_noted_and_let_through();
   other_threads_are_noted_too();
-  launches_run();
+  one_stream_is_well();
   faults_are_told_once_and_stick();
-  faults_are_told_by_what_they_hit();
-  writes_in_front_are_found();
-  launches_obey_the_rules();
-  kernels_that_fail_break_the_device();
   broken_devices_drop_their_work();
   events_order_streams();
   streams_may_wait_for_each_other();
@@ -1312,6 +1353,7 @@ int main(int count, char **words)
   if (count != 3) return 2;
   module_path = words[1];
   no_module_path = words[2];
+  one_stream_is_well();
   must(ccw_stream_new(sim, &s1));
   must(ccw_stream_new(sim, &s2));
   all_is_well();
