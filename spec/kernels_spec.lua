@@ -340,7 +340,7 @@ describe("kernels/", function()
   end)
 
   for vendor, what in pairs { cuda = "nvcc", rocm = "hipcc" } do
-    it("has the same handlers with device code by " .. what .. ", which load where there is no GPU", function()
+    it("has the same handlers with device code by " .. what .. ", which load where there is no GPU #plain", function()
       if not support.exists(libraries[vendor]) then return pending(what .. " is not here") end
       local lib = ccw.load(libraries[vendor])
       assert.same(names, lib:names())
