@@ -354,6 +354,11 @@ describe("kernels/", function()
         assert.equal(tostring(ccw.load(libraries.host)[name].signature), tostring(lib[name].signature))
         if name:find "_device$" then assert.matches("command_buffer_compatible", tostring(lib[name]), 1, true) end
       end
+      if families[vendor] or not families.sim then return end
+      local x = ccw.f32 { 1 }:to(ccw.device("sim:3", { as = vendor:upper() }))
+      local _, err = ccw.try(ccw.call, lib.add_mod_device, { x, x }, "f32[1]")
+      ccw.device("sim:3", { as = "SIM" })
+      assert.matches("^add_mod_device: execute: launch of add_mod: %a+Error%a+: ", err.message)
     end)
   end
 end)
