@@ -16,7 +16,7 @@ for _, device in ipairs(ccw.devices()) do
   families[family] = true
 end
 if families.sim then -- as AMD's are, and with blocks in another order
-  devices[#devices + 1] = { device = ccw.device "sim:3", title = "sim with warps of 64", options = { warp_size = 64, seed = 1 },
+  devices[#devices + 1] = { device = ccw.device "sim:0", title = "sim with warps of 64", options = { warp_size = 64, seed = 1 },
     usual = { warp_size = 32, seed = 0 } }
 end
 
@@ -355,9 +355,9 @@ describe("kernels/", function()
         if name:find "_device$" then assert.matches("command_buffer_compatible", tostring(lib[name]), 1, true) end
       end
       if families[vendor] or not families.sim then return end
-      local x = ccw.f32 { 1 }:to(ccw.device("sim:3", { as = vendor:upper() }))
+      local x = ccw.f32 { 1 }:to(ccw.device("sim:0", { as = vendor:upper() }))
       local _, err = ccw.try(ccw.call, lib.add_mod_device, { x, x }, "f32[1]")
-      ccw.device("sim:3", { as = "SIM" })
+      ccw.device("sim:0", { as = "SIM" })
       assert.matches("^add_mod_device: execute: launch of add_mod: %a+Error%a+: ", err.message)
     end)
   end
