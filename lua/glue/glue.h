@@ -194,5 +194,6 @@ void open_promises(lua_State *L);
 void open_states(lua_State *L);
 void open_closures(lua_State *L);
 void open_patterns(lua_State *L);
+void open_compilers(lua_State *L);
 
 #endif

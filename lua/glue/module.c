@@ -136,5 +136,6 @@ int luaopen_ccw_core(lua_State *L)
   open_states(L);
   open_closures(L);
   open_patterns(L);
+  open_compilers(L);
   return 1;
 }
