@@ -61,7 +61,7 @@ static ccw_status check(const ccw_compilation *c)
   while (blank < source->length && isspace((unsigned char)source->text[blank])) ++blank;
   if (blank == source->length) return ccw_invalid("%s: the source is empty", c->name);
   const char *nul = memchr(source->text, '\0', source->length);
-  if (nul) return ccw_invalid("%s: the source holds a NUL, byte %zu", c->name, (size_t)(nul - source->text));
+  if (nul) return ccw_invalid("%s: the source holds a NUL, at byte %zu", c->name, (size_t)(nul - source->text));
   for (size_t i = 0; i < source->kernel_count; ++i)
     if (!*source->kernels[i] || strpbrk(source->kernels[i], "\n\r;{}#\"\\"))
       return ccw_invalid("%s: expected the name of a kernel, got '%s'", c->name, source->kernels[i]);

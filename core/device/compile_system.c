@@ -90,7 +90,7 @@ static ccw_status prepare(ccw_compilation *c, const char *level, const char *sta
   const ccw_source *source = c->source;
   CCW_TRY(ccw_text_status(&c->words.bytes));
   const char *const ours[] = {level, standard, "-g", "-fPIC", "-shared", "-Wall", "-fdiagnostics-color=never",
-      "-fmax-errors=50", "-ftabstop=1", "-iquote", ".", "-I"};
+      "-ftabstop=1", "-iquote", ".", "-I"};
   if (!ccw_file_identity(ccw_text_data(&c->words.bytes), &c->recipe))
     return ccw_unavailable("%s: it is gone", c->words.bytes.data);
   for (size_t i = 0; i < sizeof ours / sizeof *ours; ++i) ccw_words_add(&c->words, "%s", ours[i]);
