@@ -166,3 +166,15 @@ const char *ccw_base_name(const char *path)
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
+
+ccw_status ccw_status_join(ccw_status first, ccw_status second)
+{
+  if (!first.code) return second;
+  if (!second.code) return first;
+  ccw_text whole = {0};
+  ccw_text_add(&whole, "%s\n  %s", ccw_status_text(first), ccw_status_text(second));
+  XLA_FFI_Error_Code code = first.code;
+  ccw_status_free(first);
+  ccw_status_free(second);
+  return ccw_status_of_text(code, &whole);
+}

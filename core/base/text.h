@@ -22,6 +22,9 @@ CCW_MUST_USE ccw_status ccw_status_of_text(XLA_FFI_Error_Code code, ccw_text *te
 /* Puts "CONTEXT: " in front of the text of a failure. */
 CCW_MUST_USE ccw_status ccw_status_in(ccw_status status, const char *context);
 
+/* Two failures as one: the code of the first, the text of the second in a line behind it. Consumes both; either may be success. */
+CCW_MUST_USE ccw_status ccw_status_join(ccw_status first, ccw_status second);
+
 /* The status of an allocation that failed. */
 #define ccw_no_memory(size) ccw_resource_exhausted("no memory for %zu bytes", (size_t)(size))
 

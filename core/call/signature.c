@@ -41,6 +41,17 @@ int ccw_operands_order(const ccw_operands *family, ccw_word word)
   return word == family->regular ? 0 : word == family->optional ? 1 : word == family->remaining ? 2 : -1;
 }
 
+const char *ccw_signature_operand(const ccw_signature *signature, const ccw_operands *family, int64_t place)
+{
+  for (int64_t i = 0; signature && i < signature->binding.count; ++i) {
+    const ccw_parameter *parameter = &signature->binding.parameters[i];
+    int order = ccw_operands_order(family, parameter->word);
+    if (order == 2) break;
+    if (order >= 0 && place-- == 0) return parameter->name;
+  }
+  return "";
+}
+
 const ccw_context_info ccw_contexts[] = {
 #define INFO(NAME, name, minor) [CCW_CONTEXT_##NAME] = {#name, minor},
     CCW_CONTEXTS(INFO)

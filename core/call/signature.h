@@ -27,6 +27,9 @@ extern const ccw_operands ccw_args, ccw_rets;
 /* 0, 1 or 2: regular, optional, remaining; -1 for a word of another family. */
 int ccw_operands_order(const ccw_operands *family, ccw_word word);
 
+/* The name of operand or result number `place`, "" where it has none; of no signature, NULL, none has. Borrowed. */
+const char *ccw_signature_operand(const ccw_signature *signature, const ccw_operands *family, int64_t place);
+
 /* What a context is called, and the minor version of the FFI API that has it. By ccw_context. */
 typedef struct ccw_context_info {
   const char *name;

@@ -232,12 +232,12 @@ ccw_status ccw_device_copy(ccw_device *to_device, void *to, ccw_device *from_dev
 
 /* ---- streams and events ---------------------------------------------------------------------------------------------- */
 
-static ccw_status make_stream(ccw_device *device, ccw_stream **out_stream)
+static ccw_status make_stream(ccw_device *device, int64_t number, ccw_stream **out_stream)
 {
-  static _Atomic int64_t last;
   CCW_TRY(device->ops->stream->create(device, out_stream));
+  (*out_stream)->count = 1;
   (*out_stream)->device = device;
-  (*out_stream)->number = ++last;
+  (*out_stream)->number = number;
   return ccw_ok();
 }
 
@@ -249,24 +249,28 @@ ccw_status ccw_device_stream(ccw_device *device, ccw_stream **out_stream)
   pthread_mutex_lock(&lock);
   ccw_status status = ccw_ok();
   *out_stream = device->stream;
-  if (!*out_stream) status = device->ops->stream->create(device, out_stream);
-  if (!status.code) {
-    (*out_stream)->device = device;
-    atomic_store_explicit(&device->stream, *out_stream, memory_order_release);
-  }
+  if (!*out_stream) status = make_stream(device, 0, out_stream);
+  if (!status.code) atomic_store_explicit(&device->stream, *out_stream, memory_order_release);
   pthread_mutex_unlock(&lock);
   return status;
 }
 
 ccw_status ccw_stream_new(ccw_device *device, ccw_stream **out_stream)
 {
+  static _Atomic int64_t last;
   *out_stream = NULL;
-  return make_stream(device, out_stream);
+  return make_stream(device, ++last, out_stream);
 }
 
-void ccw_stream_free(ccw_stream *stream)
+ccw_stream *ccw_stream_retain(ccw_stream *stream)
 {
-  if (stream) stream->device->ops->stream->destroy(stream);
+  ccw_count_up(&stream->count);
+  return stream;
+}
+
+void ccw_stream_release(ccw_stream *stream)
+{
+  if (stream && ccw_count_down(&stream->count)) stream->device->ops->stream->destroy(stream);
 }
 
 ccw_device *ccw_stream_device(const ccw_stream *stream) { return stream->device; }

@@ -13,6 +13,8 @@
 
 #include <ccw/ccw.h>
 
+#include "base/checked.h"
+
 /* Something that a device cannot do, and why. */
 typedef struct ccw_cannot {
   const char *what; /* the name of the table or slot, "graph", "set" */
@@ -100,6 +102,7 @@ struct ccw_device {
 
 /* In front of a stream's own fields, an event's, a module's, a kernel's, a graph's; filled in by the functions of ccw.h. */
 struct ccw_stream {
+  ccw_count count;
   ccw_device *device;
   int64_t number; /* 0 is the device's own */
 };

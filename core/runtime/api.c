@@ -116,7 +116,9 @@ static XLA_FFI_Error *stream_get(XLA_FFI_Stream_Get_Args *args)
 {
   REQUIRE_SIZE(args, XLA_FFI_Stream_Get);
   REQUIRE_CONTEXT(args, XLA_FFI_Stream_Get);
-  return ccw_error_of_status(ccw_unimplemented("a call on the host has no stream"));
+  if (!args->ctx->stream) return ccw_error_of_status(ccw_unimplemented("a call on the host has no stream"));
+  args->stream = ccw_stream_handle(args->ctx->stream);
+  return NULL;
 }
 
 static XLA_FFI_Error *find_extension(XLA_FFI_InvokeContext_FindExtension_Args *args)

@@ -18,6 +18,7 @@
 #include "runtime/future.h"
 #include "runtime/handler.h"
 #include "runtime/recorder.h"
+#include "runtime/touched.h"
 #include "value/buffer.h"
 
 /* Before a run the content of an aliased operand goes into its result. */
@@ -115,19 +116,29 @@ static ccw_status new_call(
 
 static unsigned bit(XLA_FFI_ExecutionStage stage) { return 1u << stage; }
 
-static void take_options(ccw_call *call, const ccw_call_options *options)
+static void take_options(ccw_call *call, const ccw_call_options *options, ccw_device *device)
 {
   const unsigned on_host = bit(XLA_FFI_ExecutionStage_EXECUTE);
   const unsigned elsewhere = on_host | bit(XLA_FFI_ExecutionStage_PREPARE) | bit(XLA_FFI_ExecutionStage_INITIALIZE);
-  call->is_on_host = !options->platform || strcmp(options->platform, "host") == 0;
+  call->is_on_host = device == ccw_device_host();
   call->stages = options->stages ? options->stages : call->is_on_host ? on_host : elsewhere;
   call->strict = options->strict;
   call->custom_options = options->custom_options ? ccw_attributes_retain(options->custom_options) : NULL;
   call->context.name = call->name;
   call->context.run_id = options->run_id;
-  call->context.device_ordinal = options->device_ordinal;
+  call->context.device_ordinal = options->device_ordinal ? options->device_ordinal : ccw_device_ordinal(device);
   call->context.like_xla = options->like_xla;
   call->context.custom_options = call->custom_options;
+}
+
+/* On the host there is no stream, and what is asked about a call is short: there is no device then either. */
+static ccw_status take_device(ccw_call *call, ccw_device *device, ccw_stream *stream)
+{
+  if (call->is_on_host) return ccw_ok();
+  call->context.device = device;
+  if (!stream) CCW_TRY(ccw_device_stream(device, &stream));
+  call->context.stream = ccw_stream_retain(stream);
+  return ccw_ok();
 }
 
 static void take_handler(ccw_call *call, ccw_handler *handler)
@@ -167,12 +178,12 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
   static const ccw_call_options none = {0};
   if (!options) options = &none;
   const char *name = options->name ? options->name : ccw_handler_describe(handler).name;
-  CCW_TRY(ccw_call_check(name, operands, operand_count, results, result_count, options));
+  CCW_TRY_LET(ccw_device *, device, ccw_call_check, name, operands, operand_count, results, result_count, options);
 
   ccw_call *call;
   CCW_TRY(new_call(name, operand_count, result_count, options, &call));
   take_handler(call, handler);
-  take_options(call, options);
+  take_options(call, options, device);
   call->attributes = attributes ? ccw_attributes_retain(attributes) : NULL;
   for (int64_t i = 0; i < operand_count; ++i) call->operands[i] = ccw_buffer_retain(operands[i]);
   for (int64_t i = 0; i < result_count; ++i) call->results[i] = ccw_buffer_retain(results[i]);
@@ -182,12 +193,13 @@ ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffer *const *operands, i
     call->copies[call->copy_count++] = (copy){call->operands[alias.operand], results[alias.result]};
     call->operands[alias.operand] = ccw_buffer_retain(results[alias.result]);
   }
-  ccw_status status =
-      ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
+  ccw_status status = take_device(call, device, options->stream);
+  if (!status.code)
+    status = ccw_frame_build(call->operands, operand_count, call->results, result_count, attributes, &call->frame);
   if (!status.code) call->head = *ccw_frame_abi(call->frame), call->head.api = ccw_api();
   if (!status.code) status = ccw_handler_check_types(handler, call->name);
   if (!status.code && !options->as_it_is) status = check_signature(call);
-  if (!status.code && options->checked)
+  if (!status.code && options->checked && call->is_on_host)
     status = ccw_checked_new(handler, ccw_frame_abi(call->frame), call->operands, operand_count, call->results,
         result_count, &call->checked);
   call->may_run_again = may_run_again(call, options);
@@ -226,6 +238,7 @@ static void release(ccw_call *call)
   ccw_attributes_release(call->attributes);
   ccw_attributes_release(call->custom_options);
   ccw_handler_release(call->handler);
+  ccw_stream_release(call->context.stream);
   pthread_cond_destroy(&call->completed);
   pthread_mutex_destroy(&call->lock);
   pthread_mutex_destroy(&call->context.scratch_lock);
@@ -365,12 +378,25 @@ static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage
   return error ? ccw_status_of_error(error) : ccw_ok();
 }
 
+/* Waits for what the handler has left on its stream, and tells what it did to memory that only the device may touch. */
+static ccw_status end_on_device(ccw_call *call, ccw_status status)
+{
+  ccw_status queued = ccw_stream_synchronize(call->context.stream);
+  if (status.code)
+    ccw_status_free(queued); /* what follows from the handler's own failure */
+  else
+    status = queued;
+  return ccw_touched_report(call->handler, call->context.device, call->operands, call->operand_count, call->results,
+      call->result_count, status);
+}
+
 /* The same, and waits for the future. */
 static ccw_status run_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
 {
   if (!call->functions[stage]) return ccw_ok();
   ccw_status status = call_stage(call, stage);
   if (!status.code) status = wait_for_future(call);
+  if (!call->is_on_host) status = end_on_device(call, status);
   return status.code ? failed(call, stage, status) : status;
 }
 
@@ -401,10 +427,20 @@ static ccw_status run_record(ccw_call *call)
 
 /* ---- a run --------------------------------------------------------------------------------------------------------- */
 
+static ccw_status check_result(ccw_buffer *result)
+{
+  if (ccw_buffer_is_on_host(result)) return ccw_buffer_check(result);
+  CCW_TRY_LET(ccw_buffer *, here, ccw_buffer_new, ccw_buffer_shape(result), false);
+  ccw_status status = ccw_buffer_copy(result, here);
+  if (!status.code) status = ccw_buffer_check(here);
+  ccw_buffer_release(here);
+  return status;
+}
+
 static ccw_status check_results(const ccw_call *call)
 {
   for (int64_t i = 0; i < call->result_count; ++i) {
-    ccw_status status = ccw_buffer_check(call->results[i]);
+    ccw_status status = check_result(call->results[i]);
     if (!status.code) continue;
     char result[32];
     snprintf(result, sizeof result, "result %lld", (long long)i);
@@ -469,6 +505,7 @@ static inline ccw_status end_execute(ccw_call *call, ccw_status status)
 {
   bool may_run_again = call->may_run_again && !call->run.future; /* who completes it may not be there again */
   if (call->checked) status = ccw_checked_end(call->checked, status, may_run_again ? run_once_more : NULL, call);
+  if (!call->is_on_host) status = end_on_device(call, status);
   if (!status.code && call->strict) status = check_results(call);
   set_undefined(call, status.code != 0);
   return status.code ? failed(call, XLA_FFI_ExecutionStage_EXECUTE, status) : status;
@@ -617,6 +654,17 @@ ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
 }
 
 /* ---- about it ------------------------------------------------------------------------------------------------------ */
+
+ccw_device *ccw_frame_device(const XLA_FFI_CallFrame *frame)
+{
+  bool is_ours = frame->api == ccw_api() && frame->ctx;
+  return is_ours && frame->ctx->device ? frame->ctx->device : ccw_device_host();
+}
+
+ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame)
+{
+  return frame->api == ccw_api() && frame->ctx ? frame->ctx->stream : NULL;
+}
 
 const char *ccw_call_name(const ccw_call *call) { return call->name; }
 

@@ -7,23 +7,58 @@
 #define COMPLAIN(problems, ...) \
   (ccw_text_add_bytes(problems, "\n", (problems)->length > 0), ccw_text_add(problems, __VA_ARGS__))
 
+/* Where the first buffer is, if any is there, and what it is called; the host for none. */
+typedef struct whereabouts {
+  ccw_device *device;
+  const char *whose; /* NULL: of nobody's */
+  long long place;
+} whereabouts;
+
+static void look_for(whereabouts *w, const char *family, ccw_buffer *const *buffers, int64_t count)
+{
+  for (int64_t i = 0; i < count && !w->device; ++i)
+    if (buffers[i]) *w = (whereabouts){ccw_buffer_device(buffers[i]), family, (long long)i};
+}
+
+static void check_device(
+    ccw_text *problems, const whereabouts *w, const char *family, int64_t i, const ccw_buffer *buffer)
+{
+  ccw_device *device = ccw_buffer_device(buffer);
+  if (device == w->device) return;
+  COMPLAIN(problems, "%s %lld: on %s, where ", family, (long long)i, ccw_device_name(device));
+  if (w->whose)
+    ccw_text_add(problems, "%s %lld is on %s", w->whose, w->place, ccw_device_name(w->device));
+  else
+    ccw_text_add(problems, "the call is on %s", ccw_device_name(w->device));
+  ccw_text_add(problems, "; move it with to(\"%s\")", ccw_device_name(w->device));
+}
+
+static void check_stream(ccw_text *problems, const ccw_stream *stream, const ccw_device *device)
+{
+  if (!stream || ccw_stream_device(stream) == device) return;
+  COMPLAIN(problems, "the stream is of %s, where the call is on %s", ccw_device_name(ccw_stream_device(stream)),
+      ccw_device_name(device));
+}
+
 /* A handler may expect 64-byte aligned memory; views need not have it. What it reads has to mean something. */
-static void check_memory(
-    ccw_text *problems, const char *family, ccw_buffer *const *buffers, int64_t count, bool is_read)
+static void check_memory(ccw_text *problems, const whereabouts *w, const char *family, ccw_buffer *const *buffers,
+    int64_t count, bool is_read)
 {
   for (int64_t i = 0; i < count; ++i) {
     if (!buffers[i]) {
       COMPLAIN(problems, "%s %lld: there is no buffer", family, (long long)i);
       continue;
     }
+    check_device(problems, w, family, i, buffers[i]);
     if (ccw_buffer_shape(buffers[i])->dtype == XLA_FFI_DataType_TOKEN) continue;
     if (is_read && ccw_buffer_is_undefined(buffers[i]))
       COMPLAIN(problems, "%s %lld: undefined: the call that was to write it failed", family, (long long)i);
     void *data = ccw_buffer_data(buffers[i]);
-    if (!data)
+    bool is_empty = ccw_buffer_shape(buffers[i])->bytes == 0 && !ccw_buffer_is_on_host(buffers[i]); /* without memory */
+    if (!data && !is_empty)
       COMPLAIN(
           problems, "%s %lld: a view that shares a byte with its neighbours; pass its copy()", family, (long long)i);
-    else if ((uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
+    else if (ccw_buffer_is_on_host(buffers[i]) && (uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
       COMPLAIN(problems, "%s %lld: a view that starts %d bytes past a multiple of %d; pass its copy()", family,
           (long long)i, (int)((uintptr_t)data % CCW_BUFFER_ALIGNMENT), CCW_BUFFER_ALIGNMENT);
   }
@@ -85,13 +120,19 @@ static void check_overlaps(ccw_text *problems, ccw_buffer *const *operands, int6
 }
 
 ccw_status ccw_call_check(const char *name, ccw_buffer *const *operands, int64_t operand_count,
-    ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options)
+    ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options, ccw_device **out_device)
 {
   ccw_text problems = {0};
-  check_memory(&problems, "arg", operands, operand_count, true);
-  check_memory(&problems, "result", results, result_count, false);
+  whereabouts w = {.device = options->device};
+  look_for(&w, "arg", operands, operand_count);
+  look_for(&w, "result", results, result_count);
+  if (!w.device) w.device = ccw_device_host();
+  check_memory(&problems, &w, "arg", operands, operand_count, true);
+  check_memory(&problems, &w, "result", results, result_count, false);
+  check_stream(&problems, options->stream, w.device);
   if (problems.length == 0) check_aliases(&problems, operands, operand_count, results, result_count, options);
   if (problems.length == 0) check_overlaps(&problems, operands, operand_count, results, result_count, options);
+  *out_device = w.device;
   if (problems.length == 0 && !problems.failed) return ccw_ok();
   return ccw_status_in(ccw_status_of_text(XLA_FFI_Error_Code_INVALID_ARGUMENT, &problems), name);
 }

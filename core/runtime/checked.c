@@ -341,18 +341,6 @@ static void run_again(ccw_checked *checked, double seconds, ccw_checked_again *a
 
 /* ---- the report ------------------------------------------------------------------------------------------------------ */
 
-/* The name of operand or result `place` in the signature, "" where there is none. */
-static const char *name_of(const ccw_signature *signature, const ccw_operands *family, int64_t place)
-{
-  for (int64_t i = 0; signature && i < signature->binding.count; ++i) {
-    const ccw_parameter *parameter = &signature->binding.parameters[i];
-    int order = ccw_operands_order(family, parameter->word);
-    if (order == 2) break;
-    if (order >= 0 && place-- == 0) return parameter->name;
-  }
-  return "";
-}
-
 /* All that was found, a line each, and the code of the first. */
 typedef struct report {
   const ccw_checked *checked;
@@ -368,17 +356,7 @@ static void start(report *r, int64_t i, XLA_FFI_Error_Code code)
   const ccw_operands *family = s->is_result ? &ccw_rets : &ccw_args;
   int64_t at = s->is_result ? i - r->checked->operand_count : i;
   if (r->problems.count == 0) r->code = code;
-  ccw_problem_at(&r->problems, family->noun, at, name_of(r->signature, family, at));
-}
-
-/* Whose code it was: the innermost function of the handler's library, which may have called memcpy. */
-static uintptr_t culprit(const report *r, const ccw_guard_access *access)
-{
-  for (int32_t i = 0; i < access->depth; ++i) {
-    uintptr_t code = access->code[i] - (i > 0); /* a return address may lie in the next line */
-    if (ccw_place_is_shared(code, r->execute)) return code;
-  }
-  return access->code[0];
+  ccw_problem_at(&r->problems, family->noun, at, ccw_signature_operand(r->signature, family, at));
 }
 
 static void say_access(report *r, int64_t i, ccw_guard_side where, bool is_write, const ccw_guard_access *access)
@@ -397,11 +375,7 @@ static void say_access(report *r, int64_t i, ccw_guard_side where, bool is_write
     ccw_text_add(text, where == CCW_GUARD_BEHIND ? " past its end" : ", an operand is read only");
     ccw_text_add(text, ", element %lld of %lld", element, (long long)shape->count);
   }
-  if (access->depth == 0) return;
-  ccw_text code = {.failed = text->failed};
-  ccw_place_print(culprit(r, access), &code);
-  if (code.length > 0) ccw_text_add(text, ", in %s", ccw_text_data(&code));
-  ccw_text_free(&code);
+  ccw_place_print_culprit(access->code, access->depth, r->execute, text);
 }
 
 static void say_unwritten(report *r, int64_t i, unwritten found)
@@ -433,17 +407,6 @@ static void say_accesses(report *r, int64_t i)
       say_access(r, i, sorts[k].side, sorts[k].is_write, &access);
 }
 
-/* The findings behind what the handler said. */
-static ccw_status add_to(ccw_status status, ccw_status findings)
-{
-  ccw_text whole = {0};
-  ccw_text_add(&whole, "%s\n  %s", ccw_status_text(status), ccw_status_text(findings));
-  XLA_FFI_Error_Code code = status.code;
-  ccw_status_free(findings);
-  ccw_status_free(status);
-  return ccw_status_of_text(code, &whole);
-}
-
 static ccw_status make_report(const ccw_checked *checked, ccw_status status, const unwritten *found)
 {
   report r = {.checked = checked,
@@ -455,7 +418,7 @@ static ccw_status make_report(const ccw_checked *checked, ccw_status status, con
   ccw_status findings = ccw_problems_status(&r.problems, "", "faults");
   if (!findings.code) return status;
   if (r.code && findings.code == XLA_FFI_Error_Code_INVALID_ARGUMENT) findings.code = r.code;
-  return status.code ? add_to(status, findings) : findings;
+  return ccw_status_join(status, findings);
 }
 
 ccw_status ccw_checked_end(ccw_checked *checked, ccw_status status, ccw_checked_again *again, void *context)

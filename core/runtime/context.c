@@ -94,20 +94,31 @@ ccw_status ccw_context_user_data(const XLA_FFI_InvokeContext *context, int64_t t
 
 /* ---- scratch memory -------------------------------------------------------------------------------------------------- */
 
-/* In front of what the handler gets, in the same block. */
+/* A piece of scratch memory. On the host it lies behind this, in the same block. */
 typedef struct ccw_scratch_block {
   struct ccw_scratch_block *next;
-  size_t size; /* that was asked for */
+  size_t size;  /* that was asked for */
+  void *memory; /* of a device; NULL on the host, and where no bytes were asked for */
 } ccw_scratch_block;
 
 enum { SCRATCH_ALIGNMENT = 64, MOST_ALIGNMENT = 16 };
 
-static void *memory_of(ccw_scratch_block *block)
+static void *memory_of(const XLA_FFI_InvokeContext *context, ccw_scratch_block *block)
 {
-  return (void *)ccw_align((uintptr_t)(block + 1), SCRATCH_ALIGNMENT);
+  return context->device ? block->memory : (void *)ccw_align((uintptr_t)(block + 1), SCRATCH_ALIGNMENT);
 }
 
-static size_t block_size(size_t size) { return sizeof(ccw_scratch_block) + SCRATCH_ALIGNMENT - 1 + size; }
+static size_t block_size(const XLA_FFI_InvokeContext *context, size_t size)
+{
+  return sizeof(ccw_scratch_block) + (context->device ? 0 : SCRATCH_ALIGNMENT - 1 + size);
+}
+
+static void release_block(const XLA_FFI_InvokeContext *context, ccw_scratch_block *block)
+{
+  if (context->device)
+    ccw_status_free(ccw_device_release(context->device, block->memory)); /* a broken one has lost it */
+  ccw_release(block, block_size(context, block->size));
+}
 
 /* More than that no machine has; less may not be there either, but memory that is never touched costs nothing. The kernel is
  * asked once, since it takes its time. */
@@ -122,20 +133,33 @@ static size_t machine_memory(void)
   return size;
 }
 
+static ccw_status new_block(XLA_FFI_InvokeContext *context, size_t size, ccw_scratch_block **out_block)
+{
+  bool is_too_large = !context->device && size > machine_memory();
+  ccw_scratch_block *block = is_too_large ? NULL : ccw_allocate(block_size(context, size));
+  if (!block) return ccw_resource_exhausted("scratch: no memory for %zu bytes", size);
+  *block = (ccw_scratch_block){.size = size};
+  *out_block = block;
+  if (!context->device) return ccw_ok();
+  char site[64];
+  snprintf(site, sizeof site, "scratch of %s", context->name);
+  ccw_status status = ccw_device_allocate(context->device, size, site, &block->memory);
+  if (!status.code) return status;
+  ccw_release(block, block_size(context, size));
+  return ccw_status_in(status, "scratch");
+}
+
 ccw_status ccw_context_allocate(XLA_FFI_InvokeContext *context, size_t size, size_t alignment, void **out_data)
 {
-  if (context->like_xla) return ccw_invalid("XLA has no scratch memory on the CPU");
+  if (context->like_xla && !context->device) return ccw_invalid("XLA has no scratch memory on the CPU");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > MOST_ALIGNMENT)
     return ccw_invalid("scratch: expected an alignment of 1, 2, 4, 8 or %d, got %zu", MOST_ALIGNMENT, alignment);
-  if (size > machine_memory()) return ccw_resource_exhausted("scratch: no memory for %zu bytes", size);
-  ccw_scratch_block *block = ccw_allocate(block_size(size));
-  if (!block) return ccw_resource_exhausted("scratch: no memory for %zu bytes", size);
-  block->size = size;
+  CCW_TRY_LET(ccw_scratch_block *, block, new_block, context, size);
   pthread_mutex_lock(&context->scratch_lock);
   block->next = context->scratch;
   context->scratch = block;
   pthread_mutex_unlock(&context->scratch_lock);
-  *out_data = memory_of(block);
+  *out_data = memory_of(context, block);
   return ccw_ok();
 }
 
@@ -144,7 +168,7 @@ static ccw_scratch_block *take_block(XLA_FFI_InvokeContext *context, const void 
 {
   pthread_mutex_lock(&context->scratch_lock);
   ccw_scratch_block **at = &context->scratch;
-  while (*at && memory_of(*at) != data) at = &(*at)->next;
+  while (*at && memory_of(context, *at) != data) at = &(*at)->next;
   ccw_scratch_block *block = *at;
   if (block) *at = block->next;
   pthread_mutex_unlock(&context->scratch_lock);
@@ -153,11 +177,11 @@ static ccw_scratch_block *take_block(XLA_FFI_InvokeContext *context, const void 
 
 ccw_status ccw_context_free(XLA_FFI_InvokeContext *context, size_t size, void *data)
 {
-  if (context->like_xla) return ccw_unimplemented("XLA has no scratch memory on the CPU");
+  if (context->like_xla && !context->device) return ccw_unimplemented("XLA has no scratch memory on the CPU");
   ccw_scratch_block *block = take_block(context, data);
   if (!block) return ccw_invalid("scratch: %p was not taken in this call, or is given back already", data);
   size_t taken = block->size;
-  ccw_release(block, block_size(taken));
+  release_block(context, block);
   if (size == taken) return ccw_ok();
   return ccw_invalid("scratch: %zu bytes were taken, and %zu given back", taken, size);
 }
@@ -167,7 +191,7 @@ void ccw_context_free_scratch(XLA_FFI_InvokeContext *context)
   while (context->scratch) {
     ccw_scratch_block *block = context->scratch;
     context->scratch = block->next;
-    ccw_release(block, block_size(block->size));
+    release_block(context, block);
   }
 }
 
@@ -183,9 +207,15 @@ void ccw_context_explain(const XLA_FFI_InvokeContext *context, ccw_text *text)
   add_line(text, "device ordinal");
   ccw_text_add(text, "%d", (int)context->device_ordinal);
   add_line(text, "stream");
-  ccw_text_add(text, "none on the host");
+  if (context->stream)
+    ccw_text_add(text, "%lld of %s", (long long)ccw_stream_number(context->stream), ccw_device_name(context->device));
+  else
+    ccw_text_add(text, "none on the host");
   add_line(text, "scratch memory");
-  ccw_text_add(text, context->like_xla ? "none, as in XLA on the CPU" : "of the host; XLA has none on the CPU");
+  ccw_text_add(text, "%s",
+      context->device     ? "of the device"
+      : context->like_xla ? "none, as in XLA on the CPU"
+                          : "of the host; XLA has none on the CPU");
   add_line(text, "threads");
   ccw_text_add(text, "%lld", (long long)ccw_pool_size());
   for (int stage = 0; stage < CCW_STATES; ++stage) {

@@ -20,6 +20,8 @@ struct XLA_FFI_InvokeContext {
   XLA_FFI_ExecutionStage stage; /* that runs */
   const char *name;             /* of the call, for tasks that outlive the handler */
   ccw_library *library;         /* of the handler, for messages; NULL for none */
+  ccw_device *device;           /* on which it runs; NULL: the host */
+  ccw_stream *stream;           /* NULL on the host */
   int64_t run_id;
   int32_t device_ordinal; /* -1: unknown */
   int minor;              /* of the FFI API 0.x that the function of this stage was built for */
@@ -50,7 +52,7 @@ void ccw_context_drop_state(XLA_FFI_InvokeContext *context, XLA_FFI_ExecutionSta
 /* The user data of that type. NOT_FOUND. FAILED_PRECONDITION: the type is not registered. */
 CCW_MUST_USE ccw_status ccw_context_user_data(const XLA_FFI_InvokeContext *context, int64_t type_id, void **out_data);
 
-/* Scratch memory on the host, and what gives it back; see XLA_FFI_DeviceMemory_Allocate for the codes. */
+/* Scratch memory where the call runs, and what gives it back; see XLA_FFI_DeviceMemory_Allocate for the codes. */
 CCW_MUST_USE ccw_status ccw_context_allocate(
     XLA_FFI_InvokeContext *context, size_t size, size_t alignment, void **out_data);
 CCW_MUST_USE ccw_status ccw_context_free(XLA_FFI_InvokeContext *context, size_t size, void *data);

@@ -220,3 +220,21 @@ bool ccw_place_is_shared(uintptr_t a, uintptr_t b)
   Dl_info of_a, of_b;
   return dladdr((void *)a, &of_a) && dladdr((void *)b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
+
+static uintptr_t culprit(const uintptr_t *code, int32_t depth, uintptr_t within)
+{
+  for (int32_t i = 0; i < depth; ++i) {
+    uintptr_t at = code[i] - (i > 0); /* a return address may lie in the next line */
+    if (ccw_place_is_shared(at, within)) return at;
+  }
+  return code[0];
+}
+
+void ccw_place_print_culprit(const uintptr_t *code, int32_t depth, uintptr_t within, ccw_text *text)
+{
+  if (depth == 0) return;
+  ccw_text in = {.failed = text->failed};
+  ccw_place_print(culprit(code, depth, within), &in);
+  if (in.length > 0) ccw_text_add(text, ", in %s", ccw_text_data(&in));
+  ccw_text_free(&in);
+}

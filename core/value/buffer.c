@@ -17,6 +17,7 @@
 typedef struct storage {
   ccw_count count;
   void *memory;
+  ccw_device *device;                           /* NULL: the host */
   size_t block;                                 /* bytes of the whole block */
   void (*release)(void *context, void *memory); /* of imported memory; NULL: there is nothing to do */
   void *context;
@@ -89,6 +90,21 @@ ccw_status ccw_buffer_new(const ccw_shape *shape, bool zeroed, ccw_buffer **out_
   return new_buffer(shape, 0, s, out_buffer);
 }
 
+/* Memory of a device goes back to it. One that is broken has lost it already. */
+static void give_back(void *device, void *memory) { ccw_status_free(ccw_device_release(device, memory)); }
+
+ccw_status ccw_buffer_new_on(ccw_device *device, const ccw_shape *shape, const char *site, ccw_buffer **out_buffer)
+{
+  if (device == ccw_device_host()) return ccw_buffer_new(shape, false, out_buffer);
+  storage *s = ccw_allocate(sizeof *s);
+  if (!s) return ccw_no_memory(sizeof *s);
+  *s = (storage){.count = 1, .device = device, .block = sizeof *s, .release = give_back, .context = device};
+  ccw_status status = ccw_device_allocate(device, (size_t)shape->bytes, site, &s->memory);
+  if (!status.code) return new_buffer(shape, 0, s, out_buffer);
+  ccw_release(s, sizeof *s);
+  return status;
+}
+
 ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*release)(void *context, void *memory),
     void *context, bool *out_copied, ccw_buffer **out_buffer)
 {
@@ -111,12 +127,13 @@ ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory, void (*releas
   return ccw_ok();
 }
 
-ccw_status ccw_buffer_lend(
-    const ccw_shape *shape, void *memory, const char *label, bool read_only, void *lender, ccw_buffer **out_buffer)
+ccw_status ccw_buffer_lend(ccw_device *device, const ccw_shape *shape, void *memory, const char *label, bool read_only,
+    void *lender, ccw_buffer **out_buffer)
 {
   storage *s = ccw_allocate(sizeof *s);
   if (!s) return ccw_no_memory(sizeof *s);
   *s = (storage){.count = 1, .memory = memory, .block = sizeof *s, .read_only = read_only, .lender = lender};
+  if (device != ccw_device_host()) s->device = device;
   snprintf(s->label, sizeof s->label, "%s", label);
   return new_buffer(shape, 0, s, out_buffer);
 }
@@ -169,6 +186,14 @@ void ccw_buffer_release(ccw_buffer *buffer)
 }
 
 const ccw_shape *ccw_buffer_shape(const ccw_buffer *buffer) { return &buffer->shape; }
+
+ccw_device *ccw_buffer_device(const ccw_buffer *buffer)
+{
+  ccw_device *device = buffer->storage->device;
+  return device ? device : ccw_device_host();
+}
+
+bool ccw_buffer_is_on_host(const ccw_buffer *buffer) { return !buffer->storage->device; }
 
 void *ccw_buffer_data(const ccw_buffer *buffer)
 {
@@ -227,6 +252,21 @@ bool ccw_buffer_overlaps(const ccw_buffer *a, const ccw_buffer *b)
 ccw_scalar ccw_buffer_get(const ccw_buffer *buffer, int64_t i)
 {
   return ccw_element_load(buffer->shape.dtype, buffer->storage->memory, buffer->first + i);
+}
+
+ccw_status ccw_buffer_fetch(const ccw_buffer *buffer, int64_t i, ccw_scalar *out_scalar)
+{
+  ccw_dtype dtype = buffer->shape.dtype;
+  int64_t bits = ccw_dtype_bits(dtype), from = (buffer->first + i) * bits;
+  unsigned char bytes[16] = {0}; /* of the widest element */
+  if (ccw_buffer_is_on_host(buffer)) {
+    *out_scalar = ccw_buffer_get(buffer, i);
+    return ccw_ok();
+  }
+  const char *memory = (const char *)buffer->storage->memory + from / 8;
+  CCW_TRY(ccw_device_copy(ccw_device_host(), bytes, buffer->storage->device, memory, (size_t)(bits + 7) / 8));
+  *out_scalar = ccw_element_load(dtype, bytes, bits < 8 ? from % 8 / bits : 0);
+  return ccw_ok();
 }
 
 static void put(ccw_buffer *buffer, int64_t i, ccw_scalar converted)
@@ -405,7 +445,11 @@ ccw_status ccw_buffer_copy(const ccw_buffer *from, ccw_buffer *to)
   }
   void *source = ccw_buffer_data(from), *target = ccw_buffer_data(to);
   int64_t bits = ccw_dtype_bits(from->shape.dtype);
-  if (source && target && from->shape.count * bits % 8 == 0)
+  if (!ccw_buffer_is_on_host(from) || !ccw_buffer_is_on_host(to)) {
+    if (from->shape.bytes > 0 && (!source || !target))
+      return ccw_invalid("copy: a view that shares a byte with its neighbours cannot leave the host, or a device");
+    CCW_TRY(ccw_device_copy(ccw_buffer_device(to), target, ccw_buffer_device(from), source, (size_t)from->shape.bytes));
+  } else if (source && target && from->shape.count * bits % 8 == 0)
     memmove(target, source, (size_t)from->shape.bytes);
   else if (bits > 0)
     copy_elements(from, to);

@@ -12,7 +12,7 @@ local kind_of = core.kind
 M.checked = false
 
 local option_types = {
-  platform = "string", device = "string", aliases = "table", has_side_effect = "boolean", run_id = "integer",
+  platform = "string", device = "any", stream = "any", aliases = "table", has_side_effect = "boolean", run_id = "integer",
   device_ordinal = "integer", strict = "boolean", signature = "boolean", api_version = "integer", schedule = "string",
   literal = "any", stages = "any", like_xla = "boolean", checked = "boolean", custom_options = "any", user_data = "table",
 }
@@ -37,46 +37,47 @@ end
 
 local nothing = {}
 
---- The operands as core takes them: a flat list.
+--- The operands as core takes them: a flat list; and where the first is, nil for the host.
 local function flatten_operands(operands, fail)
   if operands == nil then return nothing end
   if type(operands) ~= "table" then
     fail(2, "expected a list of buffers, got %s", kind_of(operands) or type(operands))
   end
-  if core.is_flat(operands) then return operands end -- as it mostly is
+  local is_flat, device = core.is_flat(operands)
+  if is_flat then return operands, device end -- as it mostly is
   local flat = {}
   flatten(operands, flat, fail, 0)
-  return flat
+  return flat, select(2, core.is_flat(flat))
 end
 
 --- New buffers for the arrays of a tuple type, in its nesting.
-local function allocate(tuple, flat)
+local function allocate(tuple, flat, device, site)
   local list = {}
   for i = 1, #tuple do
-    local buffer = core.buffer(tuple[i])
-    list[i] = buffer or allocate(tuple[i], flat)
+    local buffer = core.buffer(tuple[i], false, device, site)
+    list[i] = buffer or allocate(tuple[i], flat, device, site)
     flat[#flat + 1] = buffer
   end
   return list
 end
 
---- The buffers that results go into, in the nesting in which they are given back.
-local function make_results(results, flat, fail, depth)
+--- The buffers that results go into, in the nesting in which they are given back. New ones are on the device, nil for the host.
+local function make_results(results, flat, fail, depth, device, site)
   local kind, open = kind_of(results)
   if kind == "buffer" then
     if not open then fail(3, "result %d: this buffer is closed", #flat) end
     flat[#flat + 1] = results
     return results
   elseif type(results) == "string" or kind == "type" then
-    local buffer = core.buffer(results)
+    local buffer = core.buffer(results, false, device, site)
     flat[#flat + 1] = buffer
-    return buffer or allocate(core.type(results), flat)
+    return buffer or allocate(core.type(results), flat, device, site)
   elseif type(results) == "table" then
     local length, why = array.list_length(results)
     if not length then fail(3, "results: %s", why) end
     if depth == MOST_NESTED then fail(3, "results: more than %d lists in each other", MOST_NESTED) end
     local list = {}
-    for i = 1, length do list[i] = make_results(results[i], flat, fail, depth + 1) end
+    for i = 1, length do list[i] = make_results(results[i], flat, fail, depth + 1, device, site) end
     return list
   end
   fail(3, "result %d: expected a type, a buffer or a list of them, got %s", #flat, kind or type(results))
@@ -97,7 +98,11 @@ end
 
 local function check_options(options, fail)
   errors.check_options(fail, 5, options, option_types)
-  if options.device ~= nil and options.device ~= "host" then fail(5, "no device is called '%s'", options.device) end
+  local device, stream = options.device, options.stream
+  if device ~= nil and type(device) ~= "string" and kind_of(device) ~= "device" then
+    fail(5, "device: expected a device or its name, got %s", kind_of(device) or type(device))
+  end
+  if stream ~= nil and kind_of(stream) ~= "stream" then fail(5, "stream: expected a stream, got %s", kind_of(stream) or type(stream)) end
   if options.api_version ~= nil and options.api_version ~= 4 then
     fail(5, "api_version: only 4, the typed FFI, is spoken here; got %s", tostring(options.api_version))
   end
@@ -160,18 +165,17 @@ local function user_data_from(data, fail)
 end
 
 --- What is seldom said of a call, as core takes it: nil where nothing was.
-local function more_from(options, fail)
-  local platform = options.platform and core.platform(options.platform)
+local function more_from(options, device, fail)
   local stages, by_hand = stages_from(options.stages, fail)
   local checked = options.checked
   if checked == nil then checked = M.checked end
-  if (platform == nil or platform == "host") and stages == 0 and not by_hand and not options.like_xla and not checked and
+  if not device and not options.stream and stages == 0 and not by_hand and not options.like_xla and not checked and
     options.custom_options == nil and options.user_data == nil then return nil end
   local custom = options.custom_options
   if custom ~= nil and kind_of(custom) ~= "attributes" then
     custom = attributes.build(custom, fail, 5, "custom_options")
   end
-  return { platform = platform, stages = stages, by_hand = by_hand, like_xla = options.like_xla, checked = checked,
+  return { device = device, stream = options.stream, stages = stages, by_hand = by_hand, like_xla = options.like_xla, checked = checked,
     has_side_effect = options.has_side_effect, custom_options = custom,
     user_data = options.user_data and user_data_from(options.user_data, fail) }
 end
@@ -232,27 +236,61 @@ local function determined_results(signature, who, operands, fail)
   return #results == 1 and results[1] or results
 end
 
+local host = core.device "host"
+
+--- The first buffer among results.
+local function first_buffer(results, depth)
+  if kind_of(results) == "buffer" then return results end
+  if type(results) ~= "table" or depth > MOST_NESTED then return nil end
+  for _, result in ipairs(results) do
+    local buffer = first_buffer(result, depth + 1)
+    if buffer then return buffer end
+  end
+end
+
+--- Where a call runs, nil for the host: where its operands are, else what the options say, else where its results are.
+local function find_device(device, results, options)
+  if not device and options.device ~= nil then device = core.device(options.device) end
+  if not device and options.stream then device = core.stream_info(options.stream) end
+  if not device and results ~= nil and type(results) ~= "string" then
+    local buffer = first_buffer(results, 0)
+    device = buffer and select(2, kind_of(buffer)) and core.device_of(buffer)
+  end
+  return device ~= host and device or nil
+end
+
+--- The platform whose handler a name stands for. One that is asked for must be that of the device.
+local function check_platform(device, options)
+  local has = (device or host).platform
+  local wanted = options.platform and core.platform(options.platform) or has
+  if wanted == has then return has end
+  local there = device and ("on %s, whose platform is %s"):format(device.name, has) or "on the host"
+  errors.raise("INVALID_ARGUMENT", ("platform %s: the call is %s; move its buffers to a device of that platform, x:to \"cuda:0\", or have "
+    .. "a simulated one answer to it: ccw.device(\"sim:0\", {as = %q})"):format(wanted, there, options.platform))
+end
+
 --- Hands everything over to `receive`, core.call or core.prepare, flat. A result that is one array needs no list.
 local function hand_over(receive, fail, target, operands, results, attrs, options)
-  local platform, aliases, run_id, device_ordinal, strict, as_it_is, more = "host", nil, 0, 0, false, false, nil
+  local aliases, run_id, device_ordinal, strict, as_it_is = nil, 0, 0, false, false
   if options ~= nil then
     check_options(options, fail)
-    platform, strict, as_it_is = options.platform or "host", options.strict, options.signature == false
+    strict, as_it_is = options.strict, options.signature == false
     aliases = flatten_aliases(options.aliases, fail)
     run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
-    more = more_from(options, fail)
-  elseif M.checked then
-    more = more_from(nothing, fail)
   end
+  local flat_operands, device = flatten_operands(operands, fail)
+  if not device then device = find_device(device, results, options or nothing) end
+  local platform = options and check_platform(device, options) or device and device.platform or "host"
+  local more = (options or device or M.checked) and more_from(options or nothing, device, fail) or nil
   local handler, name = resolve(target, platform, fail)
-  local flat_operands = flatten_operands(operands, fail)
   local signature = signature_of(handler) -- also where it is not wanted: it names the types that have to be registered
   if as_it_is then signature = nil end
   if results == nil then results = determined_results(signature, name or handler.name, flat_operands, fail) end
-  local returns, flat_results = type(results) == "string" and core.buffer(results) or nil, nil
+  local site = device and errors.site()
+  local returns, flat_results = type(results) == "string" and core.buffer(results, false, device, site) or nil, nil
   if not returns then
     flat_results = {}
-    returns = make_results(results, flat_results, fail, 0)
+    returns = make_results(results, flat_results, fail, 0, device, site)
   end
   local flat_attributes = attributes.from(attrs, fail, 4, signature, name or handler.name, signature and stage_signatures(handler))
   return receive(handler, flat_operands, flat_results, flat_attributes, returns, name, aliases, run_id, device_ordinal, strict,
@@ -384,10 +422,13 @@ end
 -- - user_data: {NAME = value} by the names of registered types, see lib:type and ccw.types: a buffer's memory, a copy of a string's
 -- bytes, or a light userdata.
 -- - like_xla: true answers as XLA's CPU does, which has no scratch memory; without it there is some.
+-- - device: where it runs when no operand says so: a device or its name, "sim:0". Operands and results are on one device, and the call's
+-- platform is that device's.
+-- - stream: of that device, the one that the handler gets; the device's own without it. The call waits for it.
 -- - stages: which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare, initialize and
 -- execute, for which "all" stands everywhere; or a list of names; "by hand": none runs by itself, see call:stage. All stages get the
 -- same attributes.
--- - platform: the platform to look a name up for, "Host" where none is given.
+-- - platform: the platform that the call has to have, such as "CUDA"; it is refused where its operands are elsewhere.
 -- - has_side_effect: true forbids the second run of a checked call. A call runs always and at once in any case.
 -- - api_version: 4, the typed FFI, and no other.
 

@@ -93,6 +93,17 @@ local function caller_level()
   end
 end
 
+--- "file.lua:12", the place in the user's code from which the present function was called; "" where there is none.
+function M.site()
+  local level = 2
+  while true do
+    local info = debug.getinfo(level, "Sl")
+    if not info then return "" end
+    if info.what ~= "C" and not M.is_own(info) then return ("%s:%d"):format(info.short_src, info.currentline) end
+    level = level + 1
+  end
+end
+
 --- Where an error comes from, a line for each function of the user's, nearest first; from the message handler that asks.
 -- `last` is the function where the user's code begins.
 function M.user_frames(last)

@@ -74,6 +74,7 @@ function M.buffer(buffer)
   if buffer.dtype == "token" then return buffer.type end
   if core.undefined(buffer) then return buffer.type .. " undefined: the call that was to write it failed" end
   local text = buffer.type .. " " .. elements(buffer, #buffer.type + 1)
+  if buffer.device ~= "host" then return text .. (buffer.count > MOST and "\non " or " on ") .. buffer.device end
   if buffer.count <= MOST then return text end
   local summary = buffer:summary()
   local numbers = summary.min == summary.min

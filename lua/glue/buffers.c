@@ -28,6 +28,30 @@ static ccw_buffer *check_writable(lua_State *L, int index)
   return buffer;
 }
 
+/* The buffer, whose elements are to be had here. */
+static ccw_buffer *check_here(lua_State *L, ccw_buffer *buffer)
+{
+  if (ccw_buffer_device(buffer) != ccw_device_host())
+    luaL_error(L, "this buffer is on %s: its elements are to be had from x:to \"host\"",
+        ccw_device_name(ccw_buffer_device(buffer)));
+  return buffer;
+}
+
+/* The buffer at that index, whose elements are to be written. */
+static ccw_buffer *check_writable_here(lua_State *L, int index) { return check_here(L, check_writable(L, index)); }
+
+/* The buffer at an index, to be read: what a call that failed has left there is nothing. */
+static ccw_buffer *check_defined(lua_State *L, int index)
+{
+  ccw_buffer *buffer = check_buffer(L, index);
+  if (ccw_buffer_is_undefined(buffer))
+    raise_status(L, ccw_failed_precondition("undefined: the call that was to write it failed"), NULL, NULL);
+  return buffer;
+}
+
+/* The same, by its elements. */
+static ccw_buffer *check_elements(lua_State *L, int index) { return check_here(L, check_defined(L, index)); }
+
 /* "arg 0 'x': " for the operand of a handler, "" for other buffers; a string of Lua's. */
 static const char *push_label(lua_State *L, const ccw_buffer *buffer)
 {
@@ -46,25 +70,73 @@ void collect_before(lua_State *L, int64_t bytes)
   after_last = ccw_memory_in_use().bytes;
 }
 
-static void push_new(lua_State *L, const ccw_shape *shape, bool zeroed)
+/* What a new buffer is to be. */
+typedef struct wanted {
+  ccw_shape shape;
+  bool zeroed;        /* on the host */
+  ccw_device *device; /* NULL: the host */
+  const char *site;
+} wanted;
+
+static ccw_status make(const wanted *w, ccw_buffer **out_buffer)
 {
-  collect_before(L, shape->bytes);
+  return w->device ? ccw_buffer_new_on(w->device, &w->shape, w->site, out_buffer)
+                   : ccw_buffer_new(&w->shape, w->zeroed, out_buffer);
+}
+
+static void push_new(lua_State *L, const wanted *w)
+{
+  collect_before(L, w->shape.bytes);
   void **box = new_box(L, CCW_BUFFER);
-  ccw_status status = ccw_buffer_new(shape, zeroed, (ccw_buffer **)box);
+  ccw_status status = make(w, (ccw_buffer **)box);
   if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) { /* perhaps garbage holds what is missing */
     ccw_status_free(status);
     lua_gc(L, LUA_GCCOLLECT);
-    status = ccw_buffer_new(shape, zeroed, (ccw_buffer **)box);
+    status = make(w, (ccw_buffer **)box);
   }
   if (status.code) raise_status(L, status, NULL, NULL);
 }
 
-/* buffer(type [, zeroed]) -> buffer, or nil for a tuple. With arbitrary content unless zeroed is true. */
+/* buffer(type [, zeroed [, device [, site]]]) -> buffer, or nil for a tuple. With arbitrary content unless zeroed is true and it is on
+ * the host. */
 static int buffer_new(lua_State *L)
 {
-  ccw_shape shape;
-  if (!to_shape(L, 1, &shape)) return 0;
-  push_new(L, &shape, lua_toboolean(L, 2));
+  wanted w = {.zeroed = lua_toboolean(L, 2)};
+  if (!to_shape(L, 1, &w.shape)) return 0;
+  if (!lua_isnoneornil(L, 3)) w.device = check_device(L, 3);
+  w.site = luaL_optstring(L, 4, NULL);
+  push_new(L, &w);
+  return 1;
+}
+
+/* copy_to(buffer, device, site) -> buffer. A copy there. */
+static int buffer_copy_to(lua_State *L)
+{
+  wanted w = {.shape = *ccw_buffer_shape(check_defined(L, 1)),
+      .device = check_device(L, 2),
+      .site = luaL_optstring(L, 3, NULL)};
+  push_new(L, &w);
+  ccw_buffer *from = check_buffer(L, 1), *to = check_buffer(L, -1);
+  owner *o = owner_of(L);
+  ccw_loan loan = ccw_buffer_loan(from);
+  bool is_lent = *loan.label;
+  if (is_lent) hold_lender(loan.lender);
+  ccw_buffer_retain(from);
+  ccw_buffer_retain(to);
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_buffer_copy(from, to);
+  owner_take_back(o, depth);
+  ccw_buffer_release(from);
+  ccw_buffer_release(to);
+  if (is_lent) let_go_of_lender(loan.lender);
+  CHECK_STATUS(L, status);
+  return 1;
+}
+
+/* device_of(buffer) -> device. */
+static int buffer_device(lua_State *L)
+{
+  push_device(L, ccw_buffer_device(check_buffer(L, 1)));
   return 1;
 }
 
@@ -131,16 +203,8 @@ static int push_flat(lua_State *L, ccw_buffer *buffer)
   return 1;
 }
 
-/* The buffer at an index, to read elements of: what a call that failed has left there is none. */
-static ccw_buffer *check_defined(lua_State *L, int index)
-{
-  ccw_buffer *buffer = check_buffer(L, index);
-  if (ccw_buffer_is_undefined(buffer))
-    raise_status(L, ccw_failed_precondition("undefined: the call that was to write it failed"), NULL, NULL);
-  return buffer;
-}
-
-/* Fields besides the methods: dtype, type, rank, count, dims, flat (all elements as rank 1, sharing the memory), address. */
+/* Fields besides the methods: dtype, type, rank, count, dims, flat (all elements as rank 1, sharing the memory), address, device
+ * (its name). */
 static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
 {
   const ccw_shape *shape = ccw_buffer_shape(buffer);
@@ -156,6 +220,8 @@ static int push_field(lua_State *L, ccw_buffer *buffer, const char *field)
     lua_pushinteger(L, shape->rank);
   } else if (strcmp(field, "count") == 0) {
     lua_pushinteger(L, shape->count);
+  } else if (strcmp(field, "device") == 0) {
+    lua_pushstring(L, ccw_device_name(ccw_buffer_device(buffer)));
   } else if (strcmp(field, "address") == 0) {
     lua_pushinteger(L, (lua_Integer)(uintptr_t)ccw_buffer_data(buffer));
   } else if (strcmp(field, "type") == 0) {
@@ -178,7 +244,7 @@ static int buffer_index(lua_State *L)
     if (i < 0)
       lua_pushnil(L);
     else if (shape->rank == 1)
-      push_scalar(L, ccw_buffer_get(check_defined(L, 1), i));
+      push_scalar(L, ccw_buffer_get(check_elements(L, 1), i));
     else
       return push_row(L, buffer, i);
     return 1;
@@ -221,7 +287,7 @@ static const char *push_expected(lua_State *L, int index, const ccw_buffer *buff
 
 static int buffer_newindex(lua_State *L)
 {
-  ccw_buffer *buffer = check_writable(L, 1);
+  ccw_buffer *buffer = check_writable_here(L, 1);
   const ccw_shape *shape = ccw_buffer_shape(buffer);
   if (lua_type(L, 2) != LUA_TNUMBER)
     return luaL_error(L, "elements are set by their number, this is a %s", kind_name(L, 2));
@@ -269,7 +335,7 @@ static int buffer_pairs(lua_State *L)
 /* get(buffer, k) -> element. Counted from 0 over all elements, row-major. */
 static int get_element(lua_State *L)
 {
-  ccw_buffer *buffer = check_defined(L, 1);
+  ccw_buffer *buffer = check_elements(L, 1);
   push_scalar(L, ccw_buffer_get(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1)));
   return 1;
 }
@@ -277,7 +343,7 @@ static int get_element(lua_State *L)
 /* put(buffer, k, element) -> nil, or why not. For those who know better where the element came from. */
 static int put_element(lua_State *L)
 {
-  ccw_buffer *buffer = check_writable(L, 1);
+  ccw_buffer *buffer = check_writable_here(L, 1);
   int64_t k = check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1);
   ccw_scalar scalar;
   if (!to_element(L, 3, buffer, &scalar)) {
@@ -301,7 +367,9 @@ static int element_text(lua_State *L)
 {
   ccw_buffer *buffer = check_buffer(L, 1);
   ccw_text text = {0};
-  ccw_scalar_print(ccw_buffer_get(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1)), &text);
+  ccw_scalar element;
+  CHECK_STATUS(L, ccw_buffer_fetch(buffer, check_integer(L, 2, 0, ccw_buffer_shape(buffer)->count - 1), &element));
+  ccw_scalar_print(element, &text);
   return push_text(L, &text);
 }
 
@@ -310,7 +378,7 @@ static int element_text(lua_State *L)
 /* buffer:item() -> element. The only element of an array that has one, whatever its rank. */
 static int buffer_item(lua_State *L)
 {
-  ccw_buffer *buffer = check_defined(L, 1);
+  ccw_buffer *buffer = check_elements(L, 1);
   if (ccw_buffer_shape(buffer)->dtype == XLA_FFI_DataType_TOKEN) return luaL_error(L, "item: a token has no element");
   if (ccw_buffer_shape(buffer)->count != 1)
     return luaL_error(
@@ -322,7 +390,7 @@ static int buffer_item(lua_State *L)
 /* buffer:fill(number) -> buffer. Every element becomes the number. */
 static int buffer_fill(lua_State *L)
 {
-  ccw_buffer *buffer = check_writable(L, 1);
+  ccw_buffer *buffer = check_writable_here(L, 1);
   ccw_scalar scalar;
   if (!to_element(L, 2, buffer, &scalar)) return luaL_argerror(L, 2, push_expected(L, 2, buffer));
   ccw_status status = ccw_buffer_fill(buffer, scalar);
@@ -331,13 +399,12 @@ static int buffer_fill(lua_State *L)
   return 1;
 }
 
-/* buffer:copy() -> buffer. The same content in memory of its own, aligned to 64 bytes. */
+/* buffer:copy() -> buffer. The same content in memory of its own on the same device, on the host aligned to 64 bytes. */
 static int buffer_copy(lua_State *L)
 {
-  ccw_shape shape = *ccw_buffer_shape(check_defined(L, 1));
-  push_new(L, &shape, false);
-  CHECK_STATUS(L, ccw_buffer_copy(check_buffer(L, 1), check_buffer(L, -1)));
-  return 1;
+  lua_settop(L, 1);
+  push_device(L, ccw_buffer_device(check_defined(L, 1)));
+  return buffer_copy_to(L);
 }
 
 /* buffer:as(dtype) -> buffer. A copy in another dtype. Floats round to nearest even; integers must fit, and a fraction is
@@ -345,7 +412,7 @@ static int buffer_copy(lua_State *L)
 static int buffer_as(lua_State *L)
 {
   ccw_dtype dtype = check_dtype(L, 2);
-  collect_before(L, ccw_buffer_shape(check_defined(L, 1))->count / 8 * ccw_dtype_bits(dtype));
+  collect_before(L, ccw_buffer_shape(check_elements(L, 1))->count / 8 * ccw_dtype_bits(dtype));
   void **box = new_box(L, CCW_BUFFER);
   CHECK_STATUS(L, ccw_buffer_cast(check_buffer(L, 1), dtype, (ccw_buffer **)box));
   return 1;
@@ -363,31 +430,45 @@ static int buffer_reshape(lua_State *L)
   return 1;
 }
 
-/* buffer:bytes() -> string. The memory as it is; packed elements stay packed. */
+/* The memory of a buffer; one that has no address of its own is misuse. */
+static void *check_data(lua_State *L, const ccw_buffer *buffer)
+{
+  void *data = ccw_buffer_data(buffer);
+  if (!data && ccw_buffer_shape(buffer)->bytes > 0)
+    luaL_error(L, "a view that shares a byte with its neighbours; use its copy()");
+  return data;
+}
+
+/* buffer:bytes() -> string. The memory as it is, wherever it is; packed elements stay packed. */
 static int buffer_bytes(lua_State *L)
 {
   ccw_buffer *buffer = check_buffer(L, 1);
-  const void *data = ccw_buffer_data(buffer);
-  int64_t bytes = ccw_buffer_shape(buffer)->bytes;
-  if (!data && bytes > 0) return luaL_error(L, "a view that shares a byte with its neighbours; use its copy()");
-  lua_pushlstring(L, data ? data : "", (size_t)bytes);
+  const void *data = check_data(L, buffer);
+  size_t size = (size_t)ccw_buffer_shape(buffer)->bytes;
+  if (ccw_buffer_device(buffer) == ccw_device_host()) {
+    lua_pushlstring(L, data ? data : "", size);
+    return 1;
+  }
+  luaL_Buffer string;
+  void *bytes = luaL_buffinitsize(L, &string, size);
+  CHECK_STATUS(L, ccw_device_copy(ccw_device_host(), bytes, ccw_buffer_device(buffer), data, size));
+  luaL_pushresultsize(&string, size);
   return 1;
 }
 
-/* buffer:set_bytes(string) -> buffer. Overwrites the memory; the string must be exactly as long. */
+/* buffer:set_bytes(string) -> buffer. Overwrites the memory, wherever it is; the string must be exactly as long. */
 static int buffer_set_bytes(lua_State *L)
 {
   ccw_buffer *buffer = check_writable(L, 1);
   size_t length;
   const char *bytes = luaL_checklstring(L, 2, &length);
-  void *data = ccw_buffer_data(buffer);
-  if (!data && length > 0) return luaL_error(L, "a view that shares a byte with its neighbours; use its copy()");
+  void *data = check_data(L, buffer);
   if ((int64_t)length != ccw_buffer_shape(buffer)->bytes) {
     const char *message = lua_pushfstring(
         L, "expected %I bytes, got %I", (lua_Integer)ccw_buffer_shape(buffer)->bytes, (lua_Integer)length);
     return luaL_argerror(L, 2, message);
   }
-  if (length > 0) memcpy(data, bytes, length);
+  CHECK_STATUS(L, ccw_device_copy(ccw_buffer_device(buffer), data, ccw_device_host(), bytes, length));
   ccw_buffer_set_undefined(buffer, false);
   lua_settop(L, 1);
   return 1;
@@ -396,7 +477,7 @@ static int buffer_set_bytes(lua_State *L)
 /* buffer:check() -> buffer. Raises DATA_LOSS for a pred element that is neither 0 nor 1 in memory. */
 static int buffer_check(lua_State *L)
 {
-  CHECK_STATUS(L, ccw_buffer_check(check_buffer(L, 1)));
+  CHECK_STATUS(L, ccw_buffer_check(check_here(L, check_buffer(L, 1))));
   lua_settop(L, 1);
   return 1;
 }
@@ -404,7 +485,7 @@ static int buffer_check(lua_State *L)
 /* buffer:summary() -> table. min, max and mean over the numbers, how many numbers, how many nans. */
 static int buffer_summary(lua_State *L)
 {
-  ccw_summary summary = ccw_buffer_summarize(check_defined(L, 1));
+  ccw_summary summary = ccw_buffer_summarize(check_elements(L, 1));
   lua_createtable(L, 0, 5);
   lua_pushnumber(L, summary.min);
   lua_setfield(L, -2, "min");
@@ -439,7 +520,7 @@ static int buffer_close(lua_State *L)
 /* iota(buffer, dim) -> buffer. */
 static int buffer_iota(lua_State *L)
 {
-  ccw_buffer *buffer = check_writable(L, 1);
+  ccw_buffer *buffer = check_writable_here(L, 1);
   ccw_status status = ccw_buffer_iota(buffer, (int32_t)check_integer(L, 2, -1, CCW_MAX_RANK));
   if (status.code) return raise_status(L, status, NULL, NULL);
   lua_settop(L, 1);
@@ -449,7 +530,7 @@ static int buffer_iota(lua_State *L)
 /* random(buffer, seed, low, high) -> buffer. */
 static int buffer_random(lua_State *L)
 {
-  ccw_buffer *buffer = check_writable(L, 1);
+  ccw_buffer *buffer = check_writable_here(L, 1);
   uint64_t seed = (uint64_t)check_integer(L, 2, INT64_MIN, INT64_MAX);
   ccw_scalar low, high;
   luaL_argexpected(L, to_scalar(L, 3, &low), 3, "number");
@@ -468,7 +549,7 @@ static int buffer_compare(lua_State *L)
       .rtol = luaL_checknumber(L, 6),
       .atol = luaL_checknumber(L, 7),
       .max_ulp = check_integer(L, 8, 0, INT64_MAX)};
-  ccw_difference difference = ccw_buffer_compare(check_defined(L, 1), check_defined(L, 2), &comparison);
+  ccw_difference difference = ccw_buffer_compare(check_elements(L, 1), check_elements(L, 2), &comparison);
   lua_createtable(L, 0, 7);
   lua_pushboolean(L, difference.dtype);
   lua_setfield(L, -2, "dtype");
@@ -495,10 +576,10 @@ void open_buffers(lua_State *L)
   static const luaL_Reg methods[] = {{"item", buffer_item}, {"fill", buffer_fill}, {"copy", buffer_copy},
       {"as", buffer_as}, {"reshape", buffer_reshape}, {"bytes", buffer_bytes}, {"set_bytes", buffer_set_bytes},
       {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"import", buffer_import},
-      {"undefined", buffer_undefined}, {"get", get_element}, {"put", put_element}, {"element_text", element_text},
-      {"index_text", index_text}, {"iota", buffer_iota}, {"random", buffer_random}, {"compare", buffer_compare},
-      {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"copy_to", buffer_copy_to},
+      {"device_of", buffer_device}, {"import", buffer_import}, {"undefined", buffer_undefined}, {"get", get_element},
+      {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},
+      {"random", buffer_random}, {"compare", buffer_compare}, {NULL, NULL}};
   new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);

@@ -10,7 +10,7 @@ enum { RETURNS = 1, OPERANDS, RESULTS, OPTIONS };
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
  * run_id, device_ordinal, strict, as_it_is, options. Operands and results are flat lists of buffers, or results are nil and RETURNED
  * is the only one; attributes are a dictionary, a simple table or nil; options are nil or a table of what is seldom said:
- * platform, canonical; stages, as core has them; by_hand, like_xla, checked, has_side_effect; custom_options, a dictionary; user_data, a list
+ * device; stream; stages, as core has them; by_hand, like_xla, checked, has_side_effect; custom_options, a dictionary; user_data, a list
  * {id, address or value, id, ...}. */
 enum { HANDLER = 1, ARGS, RETS, ATTRIBUTES, RETURNED, NAME, ALIASES, RUN_ID, ORDINAL, STRICT, AS_IT_IS, MORE };
 
@@ -138,8 +138,8 @@ static void take_options(lua_State *L, ccw_call_options *options)
   options->has_side_effect = has_flag(L, "has_side_effect");
   lua_getfield(L, MORE, "stages");
   options->stages = (unsigned)lua_tointeger(L, -1);
-  lua_getfield(L, MORE, "platform");
-  options->platform = lua_tostring(L, -1);
+  if (lua_getfield(L, MORE, "device") != LUA_TNIL) options->device = check_device(L, -1);
+  if (lua_getfield(L, MORE, "stream") != LUA_TNIL) options->stream = check_stream(L, -1);
   if (lua_getfield(L, MORE, "custom_options") != LUA_TNIL) options->custom_options = check_box(L, -1, CCW_ATTRIBUTES);
   if (lua_getfield(L, MORE, "user_data") != LUA_TNIL) take_user_data(L, options);
 }
@@ -250,7 +250,8 @@ static void push_copy(lua_State *L, int index)
   }
 }
 
-/* is_flat(table) -> boolean. Whether it is a list of open buffers and nothing else, as core takes them. */
+/* is_flat(table) -> boolean, device. Whether it is a list of open buffers and nothing else, as core takes them; then where the first
+ * is, nil for the host. */
 static int is_flat(lua_State *L)
 {
   lua_settop(L, 1);
@@ -260,8 +261,15 @@ static int is_flat(lua_State *L)
     void **box = test_kind(L, 3, CCW_BUFFER);
     flat = box && *box && lua_isinteger(L, 2);
   }
-  lua_pushboolean(L, flat && count == lua_rawlen(L, 1)); /* as many integer keys as it is long: they are 1 to n */
-  return 1;
+  flat = flat && count == lua_rawlen(L, 1); /* as many integer keys as it is long: they are 1 to n */
+  lua_pushboolean(L, flat);
+  if (!flat || count == 0) return 1;
+  lua_rawgeti(L, 1, 1);
+  ccw_device *device = ccw_buffer_device(check_buffer(L, -1));
+  if (device == ccw_device_host()) return lua_settop(L, 2), 1;
+  push_device(L, device);
+  lua_replace(L, -2);
+  return 2;
 }
 
 /* prepare(...) -> call. Every run gives back what stands at RETURNED. */

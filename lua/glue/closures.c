@@ -62,7 +62,7 @@ static void push_operand(lua_State *L, const XLA_FFI_Buffer *buffer, const char 
   if (j->stage == XLA_FFI_ExecutionStage_INSTANTIATE)
     push_type(L, &shape);
   else
-    job_lend(L, j, &shape, buffer->data, label, strcmp(noun, "arg") == 0, BOXES);
+    job_lend(L, j, ccw_frame_device(j->frame), &shape, buffer->data, label, strcmp(noun, "arg") == 0, BOXES);
 }
 
 static void push_attribute(lua_State *L, ccw_attribute attribute, ccw_kind kind, const char *name, int depth);
@@ -88,7 +88,7 @@ static void push_array(lua_State *L, const XLA_FFI_Array *array, const char *nam
   snprintf(label, sizeof label, "attribute '%s'", name);
   ccw_status status = ccw_shape_make(array->dtype, &size, 1, &shape);
   if (status.code) raise_status(L, status, NULL, NULL);
-  job_lend(L, current_invocation->job, &shape, array->data, label, true, BOXES);
+  job_lend(L, current_invocation->job, ccw_device_host(), &shape, array->data, label, true, BOXES);
 }
 
 /* The kind of a member of a struct; UNKNOWN for what is in no struct. */
@@ -199,7 +199,10 @@ static ccw_status push_what(lua_State *L, ccw_context what, const char *type)
   switch ((int)what) {
   case CCW_CONTEXT_STREAM:
     CCW_TRY(ccw_ask_stream_(frame, &stream));
-    lua_pushlightuserdata(L, stream);
+    if (ccw_frame_stream(frame))
+      push_stream(L, ccw_frame_stream(frame));
+    else
+      lua_pushlightuserdata(L, stream);
     return ccw_ok();
   case CCW_CONTEXT_RUN_ID:
     CCW_TRY(ccw_ask_run_id_(frame, &run_id));

@@ -15,7 +15,8 @@
 /* The kinds of userdata. Each is the name of a metatable and, by its address, the key under which it is kept: comparing by
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
-    CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[];
+    CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[], CCW_DEVICE[], CCW_STREAM[],
+    CCW_EVENT[], CCW_GRAPH[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -111,10 +112,15 @@ ccw_status build_simple(lua_State *L, int index, const ccw_signature *signature,
 XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
 
 ccw_buffer *check_buffer(lua_State *L, int index);
-ccw_handler *check_handler(lua_State *L, int index);
 
-/* A stage by its name, execute where there is none. */
-XLA_FFI_ExecutionStage check_stage(lua_State *L, int index);
+/* A device, or the name of one, at that index. */
+ccw_device *check_device(lua_State *L, int index);
+ccw_stream *check_stream(lua_State *L, int index);
+
+/* Push what Lua has for a device or a stream, the same value each time. */
+void push_device(lua_State *L, ccw_device *device);
+void push_stream(lua_State *L, ccw_stream *stream);
+ccw_handler *check_handler(lua_State *L, int index);
 
 /* Seconds of a clock that only goes forward. */
 double now(void);
@@ -180,6 +186,7 @@ int luaopen_ccw_editor(lua_State *L);
 void open_errors(lua_State *L);
 void open_scalars(lua_State *L);
 void open_types(lua_State *L);
+void open_devices(lua_State *L);
 void open_buffers(lua_State *L);
 void open_attributes(lua_State *L);
 void open_signatures(lua_State *L);

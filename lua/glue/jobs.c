@@ -128,7 +128,8 @@ static void await_change(owner *o)
 
 /* ---- loans ----------------------------------------------------------------------------------------------------------- */
 
-void job_lend(lua_State *L, job *j, const ccw_shape *shape, void *memory, const char *label, bool read_only, int boxes)
+void job_lend(lua_State *L, job *j, ccw_device *device, const ccw_shape *shape, void *memory, const char *label,
+    bool read_only, int boxes)
 {
   void **box = new_box(L, CCW_BUFFER);
   if (j->lent_count == j->lent_room) {
@@ -143,7 +144,7 @@ void job_lend(lua_State *L, job *j, const ccw_shape *shape, void *memory, const 
     lua_rawseti(L, boxes, j->lent_count + 1);
   }
   ccw_buffer *buffer;
-  ccw_status status = ccw_buffer_lend(shape, memory, label, read_only, j, &buffer);
+  ccw_status status = ccw_buffer_lend(device, shape, memory, label, read_only, j, &buffer);
   if (status.code) raise_status(L, status, NULL, NULL);
   *box = ccw_buffer_retain(buffer);
   j->lent[j->lent_count++] = (lent){buffer, boxes ? box : NULL};
@@ -232,7 +233,7 @@ static int scratch_take(lua_State *L)
   const ccw_shape *shape = check_shape(L, 2);
   void *memory;
   CHECK_STATUS(L, ccw_scratch_take(&j->scratch, (size_t)shape->bytes, ALIGNMENT, &memory));
-  job_lend(L, j, shape, memory, "scratch", false, 0);
+  job_lend(L, j, ccw_frame_device(j->frame), shape, memory, "scratch", false, 0);
   return 1;
 }
 

@@ -64,8 +64,9 @@ job *job_new(owner *o, const char *name, XLA_FFI_CallFrame *frame);
 job *job_retain(job *j);
 void job_release(job *j);
 
-/* Pushes a buffer over memory that is lent to the job. `boxes`, 0 for none, is where a list lies that keeps its box. */
-void job_lend(lua_State *L, job *j, const ccw_shape *shape, void *memory, const char *label, bool read_only, int boxes);
+/* Pushes a buffer over memory of a device that is lent to the job. `boxes`, 0 for none, is where a list lies that keeps its box. */
+void job_lend(lua_State *L, job *j, ccw_device *device, const ccw_shape *shape, void *memory, const char *label,
+    bool read_only, int boxes);
 
 /* Ends the loans. The boxes are still there: whoever has the list of them sees to it. */
 void job_end_loans(job *j);

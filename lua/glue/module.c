@@ -7,7 +7,8 @@ const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = 
            CCW_ATTRIBUTES[] = "ccw.attributes", CCW_BUILDER[] = "ccw.builder", CCW_HANDLER[] = "ccw.handler",
            CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_SIGNATURE[] = "ccw.signature",
            CCW_ERROR[] = "ccw.error", CCW_SCRATCH[] = "ccw.scratch", CCW_THREADS[] = "ccw.threads",
-           CCW_PROMISE[] = "ccw.promise";
+           CCW_PROMISE[] = "ccw.promise", CCW_DEVICE[] = "ccw.device", CCW_STREAM[] = "ccw.stream",
+           CCW_EVENT[] = "ccw.event", CCW_GRAPH[] = "ccw.graph";
 
 void set_kind(lua_State *L, const char *kind)
 {
@@ -123,6 +124,7 @@ int luaopen_ccw_core(lua_State *L)
   open_errors(L);
   open_scalars(L);
   open_types(L);
+  open_devices(L);
   open_buffers(L);
   open_attributes(L);
   open_signatures(L);

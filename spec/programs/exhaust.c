@@ -192,12 +192,12 @@ static const XLA_FFI_Handler_Bundle counting_all = {
 
 static ccw_status staged(void)
 {
-  return call_bundle(&counting_all, 1, &(ccw_call_options){.platform = "cuda"}, run_twice);
+  return call_bundle(&counting_all, 1, &(ccw_call_options){.stages = ALL_STAGES}, run_twice);
 }
 
 static ccw_status staged_by_hand(void)
 {
-  return call_bundle(&counting_all, 1, &(ccw_call_options){.platform = "cuda", .by_hand = true}, each_stage);
+  return call_bundle(&counting_all, 1, &(ccw_call_options){.by_hand = true}, each_stage);
 }
 
 static ccw_status stage_left_out(void)
@@ -220,7 +220,7 @@ static ccw_status bundled(void)
     status = ccw_handler_new("part", &(XLA_FFI_Handler_Bundle){.execute = functions[i]}, 0, NULL, &parts[i]);
   if (!status.code) status = ccw_handler_of_stages("whole", parts, &whole);
   for (int i = 0; i < 4; ++i) ccw_handler_release(parts[i]);
-  return status.code ? status : call_with(whole, "v", 1, &(ccw_call_options){.platform = "cuda"}, run_twice);
+  return status.code ? status : call_with(whole, "v", 1, &(ccw_call_options){.stages = ALL_STAGES}, run_twice);
 }
 
 static ccw_status borrowing(void) { return call_of(borrow, 100, NULL, run_twice); }

@@ -215,7 +215,7 @@ static void run_staged(worker *w)
   ccw_call *call;
   must(ccw_handler_of_stages("count_all", parts, &handler));
   for (int i = 0; i < CCW_STAGE_COUNT; ++i) ccw_handler_release(parts[i]);
-  must(prepare(w, handler, 5, &(ccw_call_options){.platform = "cuda"}, &call));
+  must(prepare(w, handler, 5, &(ccw_call_options){.stages = ALL_STAGES}, &call));
   ccw_handler_release(handler);
   for (int64_t i = 0; i < w->rounds; ++i, ++w->calls) {
     EXPECT(succeeds(i % 4 == 3 ? ccw_call_start(call) : ccw_call_run(call))); /* the next run drops what was started */

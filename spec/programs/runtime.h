@@ -35,6 +35,12 @@ static inline void must(ccw_status status)
   if (!succeeds(status)) abort();
 }
 
+/* Of a run on the host, which would be the stage execute alone. */
+enum {
+  ALL_STAGES =
+      1 << XLA_FFI_ExecutionStage_PREPARE | 1 << XLA_FFI_ExecutionStage_INITIALIZE | 1 << XLA_FFI_ExecutionStage_EXECUTE
+};
+
 /* ---- handlers ----------------------------------------------------------------------------------------------------------- */
 
 CCW_HANDLER(add, ARG(f32, 1, x), RET(f32, 1, y), ATTR(s64, v))

@@ -353,8 +353,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_device_stream(ccw_device *device, ccw_stream
 /* Another stream. */
 CCW_API CCW_MUST_USE ccw_status ccw_stream_new(ccw_device *device, ccw_stream **out_stream);
 
-/* Lets go of it; its work still runs. NULL is fine. Not the device's own. */
-CCW_API void ccw_stream_free(ccw_stream *stream);
+/* Another reference, and one less; work that is queued still runs. Of the device's own, no more than were taken. */
+CCW_API ccw_stream *ccw_stream_retain(ccw_stream *stream);
+CCW_API void ccw_stream_release(ccw_stream *stream);
 
 CCW_API ccw_device *ccw_stream_device(const ccw_stream *stream);
 
@@ -467,8 +468,9 @@ CCW_API void ccw_compiled_free(ccw_compiled *compiled);
 
 /* ==== buffer ===========================================================================================================
  *
- * An array in memory, dense and row-major. Its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU may
- * expect, unless it is a view into another buffer. */
+ * An array in memory, dense and row-major. On the host its memory starts at a multiple of 64 bytes, as a handler on XLA's CPU
+ * may expect, unless it is a view into another buffer. The memory may be a device's: then elements are only to be had by
+ * copying them, and functions which read or write elements are for buffers on the host. */
 
 enum { CCW_BUFFER_ALIGNMENT = 64 };
 
@@ -477,17 +479,25 @@ typedef struct ccw_buffer ccw_buffer;
 /* A buffer of that shape, zeroed or with arbitrary content. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_new(const ccw_shape *shape, bool zeroed, ccw_buffer **out_buffer);
 
+/* The same on a device, with arbitrary content. `site` says for whom, see ccw_device_allocate. RESOURCE_EXHAUSTED, and what else
+ * the device has to say. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_new_on(
+    ccw_device *device, const ccw_shape *shape, const char *site, ccw_buffer **out_buffer);
+
+/* Where its memory is. Borrowed, as all devices are. */
+CCW_API ccw_device *ccw_buffer_device(const ccw_buffer *buffer);
+
 /* Makes a buffer of memory that is somebody else's. At a multiple of 64 bytes it is used in place, and
  * release(context, memory) is called when it is no longer needed; elsewhere it is copied, released at once, and
  * *out_copied says so. `release` may be NULL. RESOURCE_EXHAUSTED, and then nothing was released. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_import(const ccw_shape *shape, void *memory,
     void (*release)(void *context, void *memory), void *context, bool *out_copied, ccw_buffer **out_buffer);
 
-/* Makes a buffer of memory that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
+/* Makes a buffer of memory of a device that is lent for a while, at any address: what a handler finds in its frame. `label`, "arg 0 'x'",
  * is copied; messages call the buffer so. `lender` is whatever the caller wants to find in the loan again. Nothing may touch the
  * memory through the buffer, or a view of it, after it was recalled: ask ccw_buffer_loan. RESOURCE_EXHAUSTED. */
-CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(
-    const ccw_shape *shape, void *memory, const char *label, bool read_only, void *lender, ccw_buffer **out_buffer);
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_lend(ccw_device *device, const ccw_shape *shape, void *memory,
+    const char *label, bool read_only, void *lender, ccw_buffer **out_buffer);
 
 /* Ends the loan. */
 CCW_API void ccw_buffer_recall(ccw_buffer *buffer);
@@ -523,6 +533,9 @@ CCW_API void *ccw_buffer_data(const ccw_buffer *buffer);
 
 /* Element `i`, counted row-major; the caller keeps i within the count. A pred is true for every byte but 0. */
 CCW_API ccw_scalar ccw_buffer_get(const ccw_buffer *buffer, int64_t i);
+
+/* The same, wherever the buffer is: one element is copied. What its device has to say. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_fetch(const ccw_buffer *buffer, int64_t i, ccw_scalar *out_scalar);
 
 /* Writes element `i`, converted as by ccw_scalar_convert, whose errors it returns. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_set(ccw_buffer *buffer, int64_t i, ccw_scalar scalar);
@@ -973,25 +986,27 @@ typedef struct ccw_call_options {
   const ccw_alias *aliases; /* results that may share the memory of an operand */
   int64_t alias_count;
   int64_t run_id;
-  int32_t device_ordinal; /* 0 on XLA's CPU; -1: unknown */
+  int32_t device_ordinal; /* what handlers are told: 0: the device's own, which is 0 of the host; -1: unknown */
   bool strict;            /* check results after the call, see ccw_buffer_check */
   bool as_it_is;          /* do not hold the call against the handler's signature: the handler sees what is given */
   bool checked;           /* run the handler on copies of the buffers that tell what it does wrong, see ccw_call_run */
   bool has_side_effect;   /* of a checked call: the handler may not be run more often than it is asked to */
-  const char *
-      platform; /* canonical; NULL: "host", where a run is the execute stage alone, elsewhere prepare and initialize too */
-  unsigned stages; /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: the platform's */
-  bool by_hand;    /* no stage runs before ccw_call_run or ccw_call_stage, instantiate neither */
-  bool like_xla;   /* offer what XLA's CPU offers and nothing else: no scratch memory */
+  ccw_device *
+      device; /* where it runs; NULL: where its buffers are, the host if there are none. A run on the host is the stage execute
+                       * alone, elsewhere prepare and initialize come before */
+  ccw_stream *stream; /* of that device; NULL: its own */
+  unsigned stages;    /* of a run, 1 << XLA_FFI_ExecutionStage_EXECUTE and the like, in their order; 0: as above */
+  bool by_hand;       /* no stage runs before ccw_call_run or ccw_call_stage, instantiate neither */
+  bool like_xla;      /* offer what XLA's CPU offers and nothing else: no scratch memory */
   const ccw_user_data *user_data; /* what handlers find by type; the list is copied */
   int64_t user_data_count;
   ccw_attributes *custom_options; /* retained; NULL: none */
 } ccw_call_options;
 
-/* Prepares a call on the host. `attributes` may be NULL (none), so may `options` (all zero).
+/* Prepares a call. All operands and results are on one device, whose platform it is then. `attributes` may be NULL (none), so may `options` (all zero).
  * An aliased result is either the operand's own buffer, which is then overwritten, or another buffer of its shape: then
  * the operand's content is copied there before each run and the handler sees the result's memory as the operand too.
- * INVALID_ARGUMENT: an operand or result that is missing or not aligned, a result that shares memory with another operand
+ * INVALID_ARGUMENT: an operand or result that is missing, not aligned or elsewhere than the others, a result that shares memory with another operand
  * or result without a declared alias, an alias that names none or whose shapes differ: all in one message; and then all that
  * does not fit the handler's signature, if it is known: ccw_handler_signature. FAILED_PRECONDITION: the handler binds state or
  * user data of a type that is not registered. Else what its instantiate function says; nothing is left of a call that fails. */
@@ -1000,10 +1015,13 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_prepare(ccw_handler *handler, ccw_buffe
     const ccw_call_options *options, ccw_call **out_call);
 
 /* Runs it and waits for its future, if it has one. A failure of the handler keeps its code and text; the name and the stage
- * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined.
+ * stand in front of the text. When the execute function fails the results are undefined: ccw_buffer_is_undefined. On a device
+ * other than the host it waits for the stream, too, whose failure is the call's.
  * UNKNOWN: also a C++ exception out of the handler, with its text. FAILED_PRECONDITION: it is running already.
+ * PERMISSION_DENIED: code of the host touched memory of a simulated device; the report names operand, element, and the line of the
+ * code where that is known.
  *
- * A checked call runs the handler on copies. Memory around them may not be touched, operands are read only, results hold a
+ * A checked call runs the handler on copies, on the host; elsewhere it is like any other. Memory around them may not be touched, operands are read only, results hold a
  * pattern. What the handler does wrong is let through, so that it comes to its end, and then the call fails, with all of it in
  * one report that names operand, element, and the line of the code where that is known. What one run does not show, such as
  * a read of the bytes right behind a buffer, shows when the handler runs again, on other copies in a forked child, which
@@ -1051,6 +1069,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_replay(ccw_call *call);
  * pool, or "metadata" while a handler is asked for that. A signal handler may ask, to say where the process dies. Both are
  * borrowed. */
 CCW_API const char *ccw_call_running(const char **out_doing);
+
+/* Where the call runs whose handler has got that frame, and its stream there: the host and NULL in a frame of another runtime. */
+CCW_API ccw_device *ccw_frame_device(const XLA_FFI_CallFrame *frame);
+CCW_API ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame);
 
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
