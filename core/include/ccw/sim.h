@@ -23,6 +23,12 @@ typedef struct ccw_sim_parameter {
   uint8_t reserved[2];
 } ccw_sim_parameter;
 
+/* Where threads wait for each other, or what they must not do: "__syncthreads", "axpy.cu", 12. */
+typedef struct ccw_sim_place {
+  const char *operation, *file;
+  uint32_t line;
+} ccw_sim_place;
+
 /* A block under way. The code of a kernel reads it, and calls the functions where a thread has to wait for others; whoever runs
  * the launch fills it in. */
 typedef struct ccw_simt ccw_simt;
@@ -35,14 +41,15 @@ struct ccw_simt {
   uint32_t from;   /* the thread at which run begins, x fastest */
   void *suspended; /* not NULL: a thread was suspended, others have gone on behind it, and run ends with its kernel */
   void *shared;    /* dynamic shared memory */
-  /* Of thread number `thread`, which is suspended until all that take part have come. `where` names the line, "axpy.cu:12". */
-  void (*barrier)(ccw_simt *simt, uint32_t thread, const char *where);
+  /* Of thread number `thread`, which is suspended until all threads of the block have come. Returns for how many of them
+   * `predicate` is not 0. */
+  uint32_t (*barrier)(ccw_simt *simt, uint32_t thread, int predicate, const ccw_sim_place *place);
   /* Gives the value of each lane of the warp to all in the mask: `values` has room for 64, at the place of each lane. Returns the
-   * lanes that took part. */
+   * lanes that took part. A mask of 0 names whoever comes here while the others of the warp cannot go on. */
   uint64_t (*exchange)(
-      ccw_simt *simt, uint32_t thread, uint64_t mask, uint64_t value, uint64_t *values, const char *where);
-  /* Ends the launch: an assertion failed. Does not return. */
-  void (*fail)(ccw_simt *simt, uint32_t thread, const char *what, const char *where);
+      ccw_simt *simt, uint32_t thread, uint64_t mask, uint64_t value, uint64_t *values, const ccw_sim_place *place);
+  /* Ends the launch: an assertion, the operation of `place`, failed. Returns where this thread runs no kernel. */
+  void (*fail)(ccw_simt *simt, uint32_t thread, const ccw_sim_place *place);
 };
 
 /* A kernel as it was compiled. */
@@ -63,7 +70,7 @@ typedef struct ccw_sim_launch {
   const ccw_sim_kernel *kernel; /* lives as long as the process */
   uint32_t grid[3], block[3];   /* x, y, z */
   size_t shared_size;           /* bytes of dynamic shared memory */
-  const void *arguments;        /* copied */
+  const void *arguments;        /* copied, to where any type is aligned */
 } ccw_sim_launch;
 
 typedef struct ccw_sim_stream ccw_sim_stream;
