@@ -67,6 +67,8 @@ static ccw_status check(const ccw_compilation *c)
       return ccw_invalid("%s: expected the name of a kernel, got '%s'", c->name, source->kernels[i]);
   if (source->kernel_count > 0 && !c->compiler->has_kernels)
     return ccw_invalid("%s: %s has no kernels", c->name, c->compiler->language);
+  if (source->kernel_count == 0 && c->compiler == &ccw_compiler_sim)
+    return ccw_invalid("%s: expected the names of its kernels, got none", c->name);
   if (c->compiler->wants_architecture && !(source->architecture && is_architecture(source->architecture)))
     return ccw_invalid("architecture: expected one such as %s, got '%s'",
         c->compiler == &ccw_compiler_cuda ? "sm_90" : "gfx90a", source->architecture ? source->architecture : "");

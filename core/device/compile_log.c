@@ -158,10 +158,24 @@ static bool is_of_linker(const diagnostic *d)
   return has(d->text, "ld returned") || has(d->text, "linker command failed");
 }
 
-/* An error of a line that asks for a kernel. */
-static bool is_of_names(const diagnostic *d)
+/* Whether the log speaks of a line of that file, other than in warnings. */
+static bool speaks_of(XLA_FFI_ByteSpan log, const char *name)
 {
-  return is_file(d, CCW_KERNEL_NAMES) || is_file(d, "__nv_name_map") || has(d->more, "__hiprtc_");
+  size_t length = strlen(name);
+  while (log.len > 0) {
+    XLA_FFI_ByteSpan line = take_line(&log);
+    if (line.len < length + 2 || memcmp(line.ptr, name, length) != 0 || has(line, "warning")) continue;
+    if ((line.ptr[length] == ':' || line.ptr[length] == '(') && line.ptr[length + 1] >= '0' &&
+        line.ptr[length + 1] <= '9')
+      return true;
+  }
+  return false;
+}
+
+/* An error of a line that asks for a kernel; of headers, where that line led there. */
+static bool is_of_names(const diagnostic *d, bool asking_failed)
+{
+  return is_file(d, CCW_KERNEL_NAMES) || is_file(d, "__nv_name_map") || asking_failed;
 }
 
 static ccw_status no_such_kernel(const ccw_compilation *c, const diagnostic *d)
@@ -201,10 +215,12 @@ ccw_status ccw_compile_failure(const ccw_compilation *c, const ccw_text *log)
   diagnostic d, first_name = {.is_error = false};
   size_t count = 0;
   bool is_elsewhere = false;
+  bool asking_failed = speaks_of(all, CCW_KERNEL_NAMES) && !speaks_of(all, c->name);
   while (next(&rest, &d)) {
     if (!d.is_error || is_of_linker(&d)) continue;
-    if (is_of_names(&d)) {
-      if (!first_name.is_error) first_name = d;
+    if (is_of_names(&d, asking_failed)) {
+      bool is_better = is_file(&d, CCW_KERNEL_NAMES) && !is_file(&first_name, CCW_KERNEL_NAMES);
+      if (!first_name.is_error || is_better) first_name = d;
     } else if (++count <= MOST) {
       add_error(c, &d, &text);
       is_elsewhere = is_elsewhere || !is_file(&d, c->name);

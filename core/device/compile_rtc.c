@@ -236,12 +236,21 @@ static int write_symbols(const task *t, program p)
   return status.code ? give_up("symbols", status) : 0;
 }
 
+/* Names of headers that sources include for the host's compiler, and need not here: kernel.h brings what there is. */
+static const char *const host_headers[] = {"cassert", "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstdio",
+    "assert.h", "float.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h", "cuda_runtime.h",
+    "hip/hip_runtime.h"};
+
+enum { HOST_HEADERS = sizeof host_headers / sizeof *host_headers };
+
 static int compile_in_child(void *context)
 {
   const task *t = context;
   const ccw_source *source = t->c->source;
   program p = NULL;
-  int error = t->library.create(&p, t->c->text.data, t->c->name, 0, NULL, NULL);
+  const char *contents[HOST_HEADERS];
+  for (size_t i = 0; i < HOST_HEADERS; ++i) contents[i] = "\n";
+  int error = t->library.create(&p, t->c->text.data, t->c->name, HOST_HEADERS, contents, host_headers);
   for (size_t i = 0; i < source->kernel_count && !error; ++i) error = t->library.add_name(p, source->kernels[i]);
   if (error) return give_up("program", ccw_unavailable("%s", t->library.error_text(error)));
   error = t->library.compile(p, (int)t->c->words.count, (const char *const *)t->options);

@@ -130,10 +130,9 @@ static ccw_status prepare_sim(ccw_compilation *c)
   ccw_text_add(&c->text, "#include <ccw/kernel.h>\n");
   CCW_TRY(prepare(c, "-O3", "-std=c++17"));
   ccw_text_add(&c->text, "#line 1 \"" CCW_KERNEL_NAMES "\"\n");
-  ccw_text_add(&c->text, "CCW_SIM_MODULE(");
   for (size_t i = 0; i < c->source->kernel_count; ++i)
-    ccw_text_add(&c->text, "%sCCW_SIM_KERNEL(%s)", i > 0 ? ",\n" : "", c->source->kernels[i]);
-  ccw_text_add(&c->text, ")\n");
+    ccw_text_add(&c->text, "%s%s", i == 0 ? "CCW_SIM_MODULE(" : ",\n", c->source->kernels[i]);
+  ccw_text_add(&c->text, ");\n");
   return ccw_ok();
 }
 

@@ -165,6 +165,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_scalar_fit(ccw_scalar scalar, ccw_dtype dtyp
 /* Reads an element of that dtype, which is one, out of memory at any address. */
 CCW_API ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory);
 
+/* Writes a number as an element of its dtype, to memory at any address. */
+CCW_API void ccw_scalar_store(ccw_scalar scalar, void *memory);
+
 /* The same dtype and number; 0.0 is -0.0, and a NaN equals nothing. */
 CCW_API bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b);
 

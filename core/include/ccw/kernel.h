@@ -32,6 +32,10 @@
 #define CCW_ON_SIM 1
 #endif
 
+#if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+#define CCW_ON_RTC 1 /* compiled at run time: there is nothing but the device */
+#include "kernel_rtc.h"
+#else
 #if defined(CCW_ON_CUDA)
 #include <cuda_runtime.h>
 #elif defined(CCW_ON_HIP)
@@ -48,6 +52,7 @@
 #include <cstdio>
 
 #include "status.h"
+#endif
 
 #if defined(CCW_ON_SIM)
 #pragma GCC visibility push(hidden)
@@ -85,6 +90,8 @@ using lanes = unsigned long long;
 constexpr lanes all_lanes = ~static_cast<lanes>(0);
 
 }  // namespace ccw
+
+#if !defined(CCW_ON_RTC)
 
 /* ---- on the host ------------------------------------------------------------------------------------------------------- */
 
@@ -378,6 +385,8 @@ inline ccw_status stream_wait(void *stream, void *other)
 
 }  // namespace ccw
 #pragma GCC visibility pop
+#endif
+
 #endif
 
 #endif
