@@ -596,8 +596,10 @@ describe("ccw.call", function()
       kernels.scale, { x }, "f32[1]", {}, { device_ordinal = 1 << 40 })
     refuses("bad argument #5 to 'call' (aliases: expected an integer, got 0.5)", ccw.call, kernels.scale, { x }, "f32[1]", {},
       { aliases = { [0] = 0.5 } })
-    refuses("bad argument #5 to 'call' (no device is called 'gpu:0')", ccw.call, kernels.scale, { x }, "f32[1]", {},
-      { device = "gpu:0" })
+    refuses("bad argument #5 to 'call' (device: expected a device or its name, got number)", ccw.call, kernels.scale, { x }, "f32[1]",
+      {}, { device = 1 })
+    refuses("bad argument #5 to 'call' (stream: expected a stream, got string)", ccw.call, kernels.scale, { x }, "f32[1]", {},
+      { stream = "sim:0" })
     refuses("bad argument #5 to 'call' (aliases: expected a table, got number)", ccw.call, kernels.scale,
       { x }, "f32[1]", {}, { aliases = 1 })
     refuses("bad argument #4 to 'call' (expected a table of attributes: an opaque string is no typed FFI)", ccw.call,

@@ -12,6 +12,7 @@ local kernel = require "ccw.kernel"
 local load = require "ccw.load"
 local match = require "ccw.match"
 local registry = require "ccw.registry"
+local shard = require "ccw.shard"
 local show = require "ccw.show"
 
 show.install()
@@ -30,6 +31,7 @@ local ccw = {
   attrs = attributes.attrs,
   call = call.call,
   prepare = call.prepare,
+  shard = shard.shard,
   compare = comparison.compare,
   compile = compile.compile,
   match = match,

@@ -430,6 +430,20 @@ static int buffer_reshape(lua_State *L)
   return 1;
 }
 
+/* buffer:rows(first, last) -> buffer. These rows of it, counted from 1, one behind the other: the same memory, as an array of the same
+ * rank. None where last is first - 1. */
+static int buffer_rows(lua_State *L)
+{
+  ccw_shape rows = *ccw_buffer_shape(check_buffer(L, 1));
+  if (rows.rank == 0) return luaL_error(L, "rank 0 has no rows");
+  int64_t count = rows.dims[0], first = check_integer(L, 2, 1, count + 1), last = check_integer(L, 3, first - 1, count);
+  int64_t row = count > 0 ? rows.count / count : 0;
+  rows.dims[0] = last - first + 1;
+  CHECK_STATUS(L, ccw_shape_make(rows.dtype, rows.dims, rows.rank, &rows));
+  push_view(L, &rows, (first - 1) * row);
+  return 1;
+}
+
 /* The memory of a buffer; one that has no address of its own is misuse. */
 static void *check_data(lua_State *L, const ccw_buffer *buffer)
 {
@@ -574,8 +588,9 @@ void open_buffers(lua_State *L)
       {"__len", buffer_len}, {"__pairs", buffer_pairs}, {"__gc", buffer_close}, {"__close", buffer_close},
       {NULL, NULL}};
   static const luaL_Reg methods[] = {{"item", buffer_item}, {"fill", buffer_fill}, {"copy", buffer_copy},
-      {"as", buffer_as}, {"reshape", buffer_reshape}, {"bytes", buffer_bytes}, {"set_bytes", buffer_set_bytes},
-      {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close}, {NULL, NULL}};
+      {"as", buffer_as}, {"reshape", buffer_reshape}, {"rows", buffer_rows}, {"bytes", buffer_bytes},
+      {"set_bytes", buffer_set_bytes}, {"check", buffer_check}, {"summary", buffer_summary}, {"close", buffer_close},
+      {NULL, NULL}};
   static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"copy_to", buffer_copy_to},
       {"device_of", buffer_device}, {"import", buffer_import}, {"undefined", buffer_undefined}, {"get", get_element},
       {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},

@@ -450,8 +450,18 @@ static int handler_new(lua_State *L)
   return 1;
 }
 
+/* current_stream() -> stream. Of the call whose handler runs in this thread; nothing where there is none. */
+static int current_stream(lua_State *L)
+{
+  const XLA_FFI_CallFrame *frame = current_invocation ? current_invocation->job->frame : NULL;
+  ccw_stream *stream = frame ? ccw_frame_stream(frame) : NULL;
+  if (!stream) return 0;
+  push_stream(L, stream);
+  return 1;
+}
+
 void open_closures(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"handler", handler_new}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"handler", handler_new}, {"current_stream", current_stream}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

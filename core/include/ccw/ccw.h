@@ -277,9 +277,13 @@ typedef void ccw_device_visitor(void *context, const char *name, ccw_device *dev
 /* Visits the devices that there are, and the families of which there are none. */
 CCW_API void ccw_devices_visit(ccw_device_visitor *visit, void *context);
 
-/* Its name and its platform, borrowed. */
+/* "sim:0". Borrowed. */
 CCW_API const char *ccw_device_name(const ccw_device *device);
+
+/* The canonical name of the platform whose handlers are called for what lies there. Borrowed. */
 CCW_API const char *ccw_device_platform(const ccw_device *device);
+
+/* Its number among those of its family, from 0. */
 CCW_API int32_t ccw_device_ordinal(const ccw_device *device);
 
 /* Has a simulated device answer to another platform, canonical: "cuda", "rocm". UNIMPLEMENTED: it is what it is. */
@@ -313,6 +317,8 @@ CCW_API CCW_MUST_USE ccw_status ccw_device_release(ccw_device *device, void *mem
 
 /* Memory of the host from which copies to the device are quick and need not be waited for. RESOURCE_EXHAUSTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_allocate_pinned(ccw_device *device, size_t size, void **out_memory);
+
+/* Gives it back; `size` is what was asked for. NULL is fine. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_release_pinned(ccw_device *device, void *memory, size_t size);
 
 /* A callback for what is allocated. */
@@ -360,6 +366,7 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_new(ccw_device *device, ccw_stream **
 CCW_API ccw_stream *ccw_stream_retain(ccw_stream *stream);
 CCW_API void ccw_stream_release(ccw_stream *stream);
 
+/* Whose it is. Borrowed. */
 CCW_API ccw_device *ccw_stream_device(const ccw_stream *stream);
 
 /* 0 of the device's own, then by age. */
@@ -377,11 +384,16 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_query(ccw_stream *stream, bool *out_i
 /* What is queued on the stream from now on waits for the event, as it was recorded last. */
 CCW_API CCW_MUST_USE ccw_status ccw_stream_wait(ccw_stream *stream, ccw_event *event);
 
+/* Makes an event, which happens once it was recorded on a stream. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_new(ccw_device *device, ccw_event **out_event);
+
+/* Lets go of it. NULL is fine. */
 CCW_API void ccw_event_free(ccw_event *event);
 
 /* The event happens when what is queued on the stream now is done. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_record(ccw_event *event, ccw_stream *stream);
+
+/* Waits for it; for one that was never recorded there is nothing to wait for. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_synchronize(ccw_event *event);
 
 /* Seconds from one event to another. FAILED_PRECONDITION: one has not happened. */
@@ -406,6 +418,8 @@ typedef struct ccw_launch {
 
 /* Loads code that was compiled for the device. NOT_FOUND: there is no such file. INVALID_ARGUMENT: it is none. */
 CCW_API CCW_MUST_USE ccw_status ccw_module_load(ccw_device *device, const char *path, ccw_module **out_module);
+
+/* Lets go of it, and of its kernels. NULL is fine. */
 CCW_API void ccw_module_unload(ccw_module *module);
 
 /* The kernel of that name, which lives as long as the module. NOT_FOUND, with the names that there are. */
@@ -428,6 +442,8 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_end_capture(ccw_stream *stream, ccw_g
 
 /* Queues all of it. */
 CCW_API CCW_MUST_USE ccw_status ccw_graph_launch(ccw_graph *graph, ccw_stream *stream);
+
+/* Lets go of it. NULL is fine. */
 CCW_API void ccw_graph_free(ccw_graph *graph);
 
 /* ==== compiling =========================================================================================================
@@ -1073,8 +1089,10 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_replay(ccw_call *call);
  * borrowed. */
 CCW_API const char *ccw_call_running(const char **out_doing);
 
-/* Where the call runs whose handler has got that frame, and its stream there: the host and NULL in a frame of another runtime. */
+/* Where the call runs whose handler has got that frame: the host in a frame of another runtime. */
 CCW_API ccw_device *ccw_frame_device(const XLA_FFI_CallFrame *frame);
+
+/* Its stream there, borrowed; NULL on the host, and in a frame of another runtime. */
 CCW_API ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame);
 
 /* What messages call it. Borrowed. */
