@@ -79,11 +79,9 @@ static ccw_status check(const ccw_compilation *c)
 
 static bool holds_headers(const char *folder)
 {
-  ccw_text path = {0};
-  ccw_text_add(&path, "%s/ccw/handler.h", folder);
-  bool found = access(ccw_text_data(&path), R_OK) == 0;
-  ccw_text_free(&path);
-  return found;
+  char path[PATH_MAX];
+  int length = snprintf(path, sizeof path, "%s/ccw/handler.h", folder);
+  return length < (int)sizeof path && access(path, R_OK) == 0;
 }
 
 /* include beside the folder that this library lies in, lib or lib/TRIPLET. */
@@ -120,6 +118,7 @@ static ccw_status find_headers(ccw_text *out_folder)
     return holds_headers(named) ? ccw_ok() : ccw_unavailable("CCW_INCLUDE=%s: there is no ccw/handler.h", named);
   }
   if (find_beside(out_folder)) return ccw_ok();
+  CCW_TRY(ccw_text_status(out_folder));
   for (size_t i = 0; built[i]; ++i) {
     if (!holds_headers(built[i])) continue;
     out_folder->length = 0;
@@ -212,7 +211,8 @@ ccw_status ccw_compile(const ccw_source *source, ccw_compiled *out_compiled)
   ccw_text name = {0};
   ccw_text_add(&name, "source%s", c.compiler->ending);
   if (!c.name) c.name = ccw_text_data(&name);
-  ccw_status status = check(&c);
+  ccw_status status = ccw_text_status(&name);
+  if (!status.code) status = check(&c);
   if (!status.code) status = prepare(&c);
   if (!status.code) status = find_or_compile(&c, out_compiled);
   ccw_text *const own[] = {

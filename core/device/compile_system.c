@@ -26,7 +26,8 @@ static ccw_status use_variable(ccw_compilation *c, const char *variable, const c
       at += length;
     }
   }
-  ccw_status status = found ? ccw_ok() : ccw_unavailable("%s=%s: there is no such compiler", variable, value);
+  ccw_status status = ccw_text_status(path.failed ? &path : &word);
+  if (!status.code && !found) status = ccw_unavailable("%s=%s: there is no such compiler", variable, value);
   ccw_text_free(&path);
   ccw_text_free(&word);
   return status;
@@ -39,8 +40,9 @@ static ccw_status use_first(ccw_compilation *c, const char *variable, const char
   ccw_text path = {0};
   while (*names && !ccw_program_find(*names, &path)) ++names;
   if (*names) ccw_words_add(&c->words, "%s", ccw_text_data(&path));
+  ccw_status status = ccw_text_status(&path);
   ccw_text_free(&path);
-  if (*names) return ccw_ok();
+  if (*names || status.code) return status;
   return ccw_unavailable("there is no %s compiler: install gcc or clang, or name one in %s", what, variable);
 }
 

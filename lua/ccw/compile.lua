@@ -1,6 +1,7 @@
 --- Compiling: sources that become libraries, and what is told of them.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local array = require "ccw.array"
 local load = require "ccw.load"
 
 local M = {}
@@ -9,16 +10,23 @@ local misuse_of_compile = errors.misuse_of "compile"
 --- What compiling has brought, by library.
 local outcomes = setmetatable({}, { __mode = "k" })
 
---- Flags as a list: text is none, since nobody knows where its words end.
-function M.check_flags(fail, flags)
-  for i, flag in ipairs(flags or {}) do
-    if type(flag) ~= "string" then fail(1, "flags[%d]: expected a string, got %s", i, core.kind(flag) or type(flag)) end
-    if flag:find "\0" then fail(1, "flags[%d]: the flag holds a NUL", i) end
+--- Checks what compiling takes from options: a list of flags, the name of a source, and seconds.
+function M.check(fail, position, flags, name, time_limit)
+  local length, why = array.list_length(flags or {})
+  if not length then fail(position, "flags: %s", why) end
+  for i = 1, length do
+    local flag = flags[i]
+    if type(flag) ~= "string" then fail(position, "flags[%d]: expected a string, got %s", i, core.kind(flag) or type(flag)) end
+    if flag:find "\0" then fail(position, "flags[%d]: it holds a NUL", i) end
+  end
+  if name and name:find "\0" then fail(position, "name: it holds a NUL") end
+  if time_limit and not (time_limit > 0 and time_limit < math.huge) then
+    fail(position, "time_limit: expected seconds above 0, got %s", tostring(time_limit))
   end
 end
 
---- compile(request) -> outcome. Compiles, or raises an error object with the compiler's log. An outcome has path, log, was_kept and symbols,
---- a list.
+--- compile(request) -> outcome. Compiles, or raises an error object with the compiler's log. An outcome has path, log, was_kept and
+--- symbols, a list.
 function M.run(request)
   local path, log, third, fourth = core.compile(request)
   if not path then
@@ -33,14 +41,14 @@ local option_types = { language = "string", flags = "table", name = "string", ti
 
 --- ccw.compile(source [, options]) -> library.
 -- Compiles handlers written in C, which include <ccw/handler.h>, and loads them. The same source again gives the same library, without
--- compiling; another one is another library. What does not compile is INVALID_ARGUMENT, with the errors and the lines of the source; the
--- field `log` of the error has all that the compiler said. Options:
+-- compiling; another one is another library. What does not compile is INVALID_ARGUMENT, with the errors and the lines of the source; its
+-- field `log` has all that the compiler said. Options:
 -- - language: "c", which it is unless this says "c++".
 -- - name: what messages call the source, "scale.c".
 -- - flags: a list of more flags for the compiler, {"-O3", "-lm"}.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
--- The compiler is $CC or $CXX, or the system's. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or ~/.cache/ccw. Warnings go to
--- Lua's warn.
+-- The compiler is $CC or $CXX, or the system's. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or ~/.cache/ccw. Warnings
+-- go to Lua's warn.
 function M.compile(source, options)
   local fail = misuse_of_compile
   errors.check(fail, 1, source, "string")
@@ -48,8 +56,7 @@ function M.compile(source, options)
   options = options or {}
   local language = options.language or "c"
   if language ~= "c" and language ~= "c++" then fail(2, "language: expected \"c\" or \"c++\", got \"%s\"", language) end
-  M.check_flags(function(_, ...) fail(2, ...) end, options.flags)
-  M.check_name(function(_, ...) fail(2, ...) end, options.name, options.time_limit)
+  M.check(fail, 2, options.flags, options.name, options.time_limit)
   local outcome = M.run {
     text = source, language = language, name = options.name, flags = options.flags, time_limit = options.time_limit,
   }
@@ -57,14 +64,6 @@ function M.compile(source, options)
   local library = load.load(outcome.path)
   outcomes[library] = outcome
   return library
-end
-
---- Raises for a name that C cannot take, and for a time that is none.
-function M.check_name(fail, name, time_limit)
-  if name and name:find "\0" then fail(1, "name: it holds a NUL") end
-  if time_limit and not (time_limit > 0 and time_limit < math.huge) then
-    fail(1, "time_limit: expected seconds above 0, got %s", tostring(time_limit))
-  end
 end
 
 --- library:compiled() -> table, or nil.

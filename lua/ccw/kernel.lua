@@ -76,8 +76,7 @@ local function check(options)
   if type(device) ~= "string" and core.kind(device) ~= "device" then
     misuse_of_kernel(1, "device: expected a device or its name, got %s", core.kind(device) or type(device))
   end
-  compile.check_flags(misuse_of_kernel, options.flags)
-  compile.check_name(misuse_of_kernel, options.file, options.time_limit)
+  compile.check(misuse_of_kernel, 1, options.flags, options.file, options.time_limit)
   return core.device(device)
 end
 

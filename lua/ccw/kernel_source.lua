@@ -5,6 +5,12 @@ local M = {}
 
 local function blank(text) return (text:gsub("[^\n]", " ")) end
 
+--- The bytes in front of a place, as far as they are of a class, looking at no more than `most`: a pattern that ends with $ would be
+--- tried from every place.
+local function before(text, at, class, most)
+  return text:sub(math.max(1, at - most), at - 1):reverse():match("^[" .. class .. "]*"):reverse()
+end
+
 --- The source with blanks in place of comments, strings and lines for the preprocessor, so that every byte stays where it is.
 local function bare(source)
   local parts, at = {}, 1
@@ -25,7 +31,7 @@ local function bare(source)
       drop((source:find("\n", here, true) or #source + 1) - 1)
     elseif what == "/*" then
       drop(select(2, source:find("*/", here + 2, true)) or #source)
-    elseif what:sub(1, 1) == "#" and source:sub(1, here - 1):match "[^\n]*$":match "^%s*$" then
+    elseif what:sub(1, 1) == "#" and before(source, here, "^\n", 200):match "^%s*$" then
       local last = here
       repeat
         last = source:find("\n", last + 1, true) or #source + 1
@@ -101,21 +107,17 @@ end
 
 --- A parameter: name, is_pointer, is_const and, where they can be told, dtype.
 local function read_parameter(text, bound)
-  text = text:gsub("=.*", ""):gsub("%[%[.-%]%]", " "):gsub("%[[^%]]*%]", "*")
-  text = trim((text:gsub("%*", " * ")))
-  local before, after = text:match "^(.-)%*(.*)$"
-  local type, name
-  if before then
-    type, name = before, after:match "([%a_][%w_]*)%s*%**$"
-    if left_out[name] then name = nil end
-  else
-    type, name = text:match "^(.*[%s>])([%a_][%w_]*)$"
-    if not name or dtypes[name] or bound[name] then type, name = text, nil end
-  end
-  local _, stars = text:gsub("%*", "")
+  local arrays
+  text, arrays = text:gsub("=.*", ""):gsub("%[%[.-%]%]", " "):gsub("%[[^%]]*%]", " ")
+  text = trim((text:gsub("[%*&]", " %0 ")))
+  local type, name = text:match "^(.*[%s>])([%a_][%w_]*)$"
+  if not name or dtypes[name] or left_out[name] or bound[name] then type, name = text, nil end
+  local pointee, rest = type:match "^([^%*]*)(.*)$"
+  local _, stars = rest:gsub("%*", "")
+  stars = stars + arrays
   return {
-    name = name, is_pointer = stars > 0, is_const = (" " .. type .. " "):find " const " ~= nil,
-    dtype = stars < 2 and dtype_of(type, bound) or nil,
+    name = name, is_pointer = stars > 0, is_const = stars > 0 and (" " .. pointee .. " "):find " const " ~= nil,
+    dtype = stars < 2 and dtype_of(pointee, bound) or nil,
   }
 end
 
@@ -136,13 +138,13 @@ local attributes = { __launch_bounds__ = true, __attribute__ = true, __cluster_d
 --- The name, and the list of parameters, of the function that is declared behind a place.
 local function read_function(text, at)
   while true do
-    local name, open = text:match("^[^;{}()]-([%a_][%w_]*)%s*()%(", at)
-    if not name then
-      name, open = text:match("^[^;{}()]-([%a_][%w_]*)%s*%b<>%s*()%(", at)
-      if not name then return nil end
-    end
-    local list, behind = text:match("^(%b())()", open)
-    if not list then return nil end
+    local window = text:sub(at, at + 2000)
+    local open = window:match "^[^;{}()]*()%("
+    local head = open and window:sub(1, open - 1):gsub("%s*%b<>%s*$", "")
+    local name = head and before(head, #head + 1, "%s", 200)
+    name = name and before(head, #head - #name + 1, "%w_", 200)
+    local list, behind = text:match("^(%b())()", at + (open or 0) - 1)
+    if not name or name == "" or not list then return nil end
     if not attributes[name] then return name, list:sub(2, -2) end
     at = behind
   end
@@ -189,7 +191,7 @@ function M.kernels(source)
       if not found[full] then
         found[full] = { name = full, list = parameters }
         list[#list + 1] = found[full]
-        local head = text:sub(math.max(1, at - 2000), at - 1):match "[^;{}]*$"
+        local head = before(text, at, "^;{}", 2000)
         local template = head:match "%f[%w_]template%s*(%b<>)"
         if template then found[full].template, found[full].example = read_template(template:sub(2, -2)) end
       end
@@ -260,17 +262,20 @@ end
 function M.for_sim(label, source)
   local text = bare(source)
   local follow, parts, at = follower(text), {}, 1
-  for here, type, name, behind in text:gmatch "()%f[%w_]extern%s+__shared__%s+([^;=]-)([%a_][%w_]*)%s*%[%s*%]%s*();" do
-    local _, lines = source:sub(1, here):gsub("\n", "")
-    if select(2, follow(here)) == 0 then
+  for here, behind in text:gmatch "()%f[%w_]extern%s+__shared__%f[^%w_]()" do
+    local declared, last = text:sub(behind, behind + 300):match "^([^;=]*)();"
+    local type, name = (declared or ""):match "^(.*)%f[%w_]([%a_][%w_]*)%s*%[%s*%]%s*$"
+    if name and select(2, follow(here)) == 0 then
+      local _, lines = source:sub(1, here):gsub("\n", "")
       return nil, "UNIMPLEMENTED", ("%s:%d: extern __shared__ %s[]: sim has dynamic shared memory within a kernel only"):format(label,
         lines + 1, name)
+    elseif name then
+      type = trim((type:gsub("__align__%s*%b()", ""):gsub("alignas%s*%b()", "")))
+      parts[#parts + 1] = source:sub(at, here - 1)
+      parts[#parts + 1] = ("CCW_SHARED(%s, %s)"):format(type, name)
+      at = behind + last - 1
+      parts[#parts + 1] = source:sub(here, at - 1):gsub("[^\n]", "")
     end
-    type = trim((type:gsub("__align__%s*%b()", ""):gsub("alignas%s*%b()", "")))
-    parts[#parts + 1] = source:sub(at, here - 1)
-    parts[#parts + 1] = ("CCW_SHARED(%s, %s)"):format(type, name)
-    parts[#parts + 1] = source:sub(here, behind - 1):gsub("[^\n]", "")
-    at = behind
   end
   parts[#parts + 1] = source:sub(at)
   return table.concat(parts)

@@ -29,12 +29,12 @@ static const char *text_of(lua_State *L, int table, const char *field)
   return text;
 }
 
-/* Pushes a text of an outcome. Where that raises, the rest of the outcome is freed first. */
 typedef struct outcome {
   ccw_compiled compiled;
   ccw_status status;
 } outcome;
 
+/* Pushes what is in an outcome. It is called under protection, so that the outcome is freed where that raises. */
 static int push_outcome(lua_State *L)
 {
   outcome *o = lua_touserdata(L, 1);
