@@ -92,6 +92,8 @@ static uintptr_t instruction_of(const ucontext_t *context) { return (uintptr_t)c
 #error "fault.c: tell how this processor says what faulted"
 #endif
 
+uintptr_t ccw_fault_instruction(const void *context) { return instruction_of(context); }
+
 int32_t ccw_fault_walk(uintptr_t instruction, uintptr_t *code, int32_t most)
 {
   enum { MOST = 64, OURS = 16 }; /* the frames of those who handle the fault stand in front */

@@ -39,6 +39,9 @@ void ccw_fault_prepare_thread(void);
 /* The return addresses around an instruction that faulted, itself first; how many. For a taker. */
 int32_t ccw_fault_walk(uintptr_t instruction, uintptr_t *code, int32_t most);
 
+/* The instruction that a signal interrupted, out of what its handler gets. */
+uintptr_t ccw_fault_instruction(const void *context);
+
 /* Has faults that nobody takes end the process, as if nobody had caught them before. For a child. */
 void ccw_fault_hand_on_to_none(void);
 

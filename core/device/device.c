@@ -143,6 +143,11 @@ int64_t ccw_device_take_accesses(ccw_device *device, ccw_host_access *accesses, 
   return device->ops->take_accesses && most > 0 ? device->ops->take_accesses(device, accesses, most) : 0;
 }
 
+bool ccw_device_last_fault(ccw_device *device, ccw_kernel_fault *out_fault)
+{
+  return device->ops->last_fault && device->ops->last_fault(device, out_fault);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 
 ccw_status ccw_device_allocate(ccw_device *device, size_t size, const char *site, void **out_memory)

@@ -89,6 +89,8 @@ typedef struct ccw_device_ops {
   ccw_status (*set)(ccw_device *device, const char *option, double value);
   /* (optional: there are none) What host code did to the device's memory since the last time: up to `most`; how many. */
   int64_t (*take_accesses)(ccw_device *device, ccw_host_access *accesses, int64_t most);
+  /* (optional: nobody knows) The kernel that broke the device; false: none did. */
+  bool (*last_fault)(ccw_device *device, ccw_kernel_fault *out_fault);
 } ccw_device_ops;
 
 /* What stands in front of a device's own fields. Devices live as long as the process. */

@@ -13,14 +13,14 @@
 
 typedef enum ccw_simt_end {
   CCW_SIMT_DONE,
-  CCW_SIMT_FAULT,     /* touched what it may not */
+  CCW_SIMT_FAULT,     /* touched what it may not, or divided by zero */
   CCW_SIMT_ASSERTION, /* an assertion failed */
   CCW_SIMT_DIVERGED,  /* some threads wait at a barrier, or in a warp, to which others do not come */
   CCW_SIMT_LATE,      /* the time was up */
-  CCW_SIMT_NO_MEMORY, /* for stacks or shared memory; nothing ran */
+  CCW_SIMT_NO_MEMORY, /* for stacks, shared memory or a timer; nothing ran */
 } ccw_simt_end;
 
-enum { CCW_SIMT_DEPTH = 17 };
+enum { CCW_SIMT_DEPTH = 17, CCW_SIMT_THREADS = 1024 /* of a block, at most */ };
 
 typedef struct ccw_simt_outcome {
   ccw_simt_end end;
@@ -28,8 +28,9 @@ typedef struct ccw_simt_outcome {
   ccw_fault fault;
   int32_t depth; /* of a fault */
   uintptr_t code[CCW_SIMT_DEPTH];
-  char text
-      [256]; /* of an assertion or a divergence: "3 of 32 threads wait at __syncthreads (axpy.cu:12), the others have ended" */
+  /* Of an assertion "n > 0 (axpy.cu:7)"; of a divergence "3 of 32 threads wait at __syncthreads (axpy.cu:12), 29 have ended"; of a
+   * fault what is known of its cause beside the address, or "". */
+  char text[256];
 } ccw_simt_outcome;
 
 typedef struct ccw_simt_limits {

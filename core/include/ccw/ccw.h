@@ -354,6 +354,20 @@ typedef struct ccw_host_access {
  * notes, and lets through; a real one ends the process. */
 CCW_API int64_t ccw_device_take_accesses(ccw_device *device, ccw_host_access *accesses, int64_t most);
 
+/* What ended the kernel that broke the device: an access, the first of its arguments that is no memory of the device, or a wait. */
+typedef struct ccw_kernel_fault {
+  char kernel[64];              /* its name, cut where it is longer */
+  uint32_t block[3], thread[3]; /* which one, where it ran */
+  const void *address;          /* NULL also where it was no access */
+  bool is_access, is_write;
+  int32_t argument; /* the number of the argument that holds the address; -1: none, the kernel ran */
+  int32_t depth;    /* of an access */
+  uintptr_t code[CCW_ACCESS_DEPTH];
+} ccw_kernel_fault;
+
+/* The kernel that broke the device, until it is reset; false: there is none, or nobody knows. Only a simulated device does. */
+CCW_API bool ccw_device_last_fault(ccw_device *device, ccw_kernel_fault *out_fault);
+
 /* ---- streams and events ---- */
 
 /* The device's own stream: of calls and copies for which none is named. Borrowed. */

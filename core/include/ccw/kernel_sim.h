@@ -70,14 +70,30 @@ struct dim3 {
 
 /* ---- the block under way ------------------------------------------------------------------------------------------------ */
 
-inline uint3 threadIdx, blockIdx;
-inline dim3 blockDim, gridDim;
-inline int warpSize;
-
 namespace ccw::sim
 {
 
 inline ccw_simt *simt; /* NULL: none has run yet */
+inline uint3 thread_index, block_index;
+inline dim3 block_dim, grid_dim;
+inline int warp_size;
+
+}  // namespace ccw::sim
+
+/* A kernel reads them. */
+inline constexpr const uint3 &threadIdx = ccw::sim::thread_index, &blockIdx = ccw::sim::block_index;
+inline constexpr const dim3 &blockDim = ccw::sim::block_dim, &gridDim = ccw::sim::grid_dim;
+inline constexpr const int &warpSize = ccw::sim::warp_size;
+
+namespace ccw::sim
+{
+
+/* Notes which thread runs, before anything else that it does: a report of a fault says it. */
+inline void enter(uint3 thread)
+{
+  thread_index = thread;
+  __asm__ volatile("" ::: "memory");
+}
 
 /* The number of this thread in its block, and of its lane. */
 inline unsigned thread_number() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
@@ -171,22 +187,17 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     }
   };
 
-  /* The plain loop, which compilers make vectors of where they can. */
   static void run_threads(ccw_simt *block, P... arguments)
   {
     unsigned nx = block->block[0], ny = block->block[1], nz = block->block[2];
     unsigned x = block->from % nx, y = block->from / nx % ny, z = block->from / nx / ny;
-    for (; z < nz; ++z, y = 0) {
-      threadIdx.z = z;
-      for (; y < ny; ++y, x = 0) {
-        threadIdx.y = y;
+    for (; z < nz; ++z, y = 0)
+      for (; y < ny; ++y, x = 0)
         for (; x < nx; ++x) {
-          threadIdx.x = x;
+          enter({x, y, z});
           kernel(arguments...);
           if (block->suspended) return;
         }
-      }
-    }
   }
 
   template <size_t... i>
@@ -198,10 +209,11 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
   static void run(ccw_simt *block, const void *arguments)
   {
     simt = block;
-    blockIdx = {block->block_index[0], block->block_index[1], block->block_index[2]};
-    blockDim = {block->block[0], block->block[1], block->block[2]};
-    gridDim = {block->grid[0], block->grid[1], block->grid[2]};
-    warpSize = static_cast<int>(block->warp_size);
+    block->thread_index = &thread_index.x;
+    block_index = {block->block_index[0], block->block_index[1], block->block_index[2]};
+    block_dim = {block->block[0], block->block[1], block->block[2]};
+    grid_dim = {block->grid[0], block->grid[1], block->grid[2]};
+    warp_size = static_cast<int>(block->warp_size);
     run_with(block, static_cast<const unsigned char *>(arguments), std::index_sequence_for<P...>());
   }
 

@@ -12,25 +12,24 @@ inline unsigned barrier(int predicate, const char *operation, caller from)
 {
   ccw_sim_place place = {operation, from.file, from.line};
   ccw_simt *block = simt;
-  uint3 me = threadIdx;
+  uint3 me = thread_index;
   unsigned count = block->barrier(block, thread_number(), predicate, &place);
-  threadIdx = me;
+  enter(me);
   return count;
 }
 
-/* The value of each lane that came, and which did. */
-struct exchanged {
-  uint64_t lanes, values[64];
-};
-
-inline void exchange(uint64_t mask, uint64_t value, const char *operation, caller from, exchanged *out)
+/* The lanes that came; the value of each lies in `values`, which has room for all. */
+inline uint64_t exchange(uint64_t mask, uint64_t value, uint64_t *values, const char *operation, caller from)
 {
   ccw_sim_place place = {operation, from.file, from.line};
   ccw_simt *block = simt;
-  uint3 me = threadIdx;
-  out->lanes = block->exchange(block, thread_number(), mask, value, out->values, &place);
-  threadIdx = me;
+  uint3 me = thread_index;
+  uint64_t lanes = block->exchange(block, thread_number(), mask, value, values, &place);
+  enter(me);
+  return lanes;
 }
+
+enum { most_lanes = 64 };
 
 }  // namespace ccw::sim
 
@@ -63,16 +62,13 @@ inline void __threadfence_system() {}
 
 inline void __syncwarp(unsigned long long mask = ~0ull, ccw::sim::caller from = ccw::sim::caller::here())
 {
-  ccw::sim::exchanged all;
-  ccw::sim::exchange(mask, 0, "__syncwarp", from, &all);
+  ccw::sim::exchange(mask, 0, nullptr, "__syncwarp", from);
 }
 
 /* The lanes that are here together, which the others do not join. */
 inline unsigned long long __activemask(ccw::sim::caller from = ccw::sim::caller::here())
 {
-  ccw::sim::exchanged all;
-  ccw::sim::exchange(0, 0, "__activemask", from, &all);
-  return all.lanes;
+  return ccw::sim::exchange(0, 0, nullptr, "__activemask", from);
 }
 
 namespace ccw::sim
@@ -80,12 +76,10 @@ namespace ccw::sim
 
 inline uint64_t ballot(uint64_t mask, bool predicate, const char *operation, caller from, uint64_t *out_lanes)
 {
-  exchanged all;
-  exchange(mask, predicate, operation, from, &all);
-  *out_lanes = all.lanes;
-  uint64_t votes = 0;
+  uint64_t values[most_lanes], votes = 0;
+  *out_lanes = exchange(mask, predicate, values, operation, from);
   for (int i = 0; i < warpSize; ++i)
-    if (all.lanes >> i & 1) votes |= all.values[i] << i;
+    if (*out_lanes >> i & 1) votes |= values[i] << i;
   return votes;
 }
 
@@ -93,11 +87,10 @@ inline uint64_t ballot(uint64_t mask, bool predicate, const char *operation, cal
 template <class T> T shuffle(uint64_t mask, T value, int source, const char *operation, caller from)
 {
   static_assert(sizeof(T) <= sizeof(uint64_t) && std::is_trivially_copyable_v<T>, "a lane gives up to 8 bytes");
-  exchanged all;
-  uint64_t bits = 0;
+  uint64_t values[most_lanes], bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  exchange(mask, bits, operation, from, &all);
-  bits = all.lanes >> source & 1 ? all.values[source] : ~static_cast<uint64_t>(0);
+  uint64_t lanes = exchange(mask, bits, values, operation, from);
+  bits = lanes >> source & 1 ? values[source] : ~static_cast<uint64_t>(0);
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -105,15 +98,9 @@ template <class T> T shuffle(uint64_t mask, T value, int source, const char *ope
 /* Combines the values of all lanes, from the lowest up. */
 template <class T, class F> T reduce(uint64_t mask, T value, F combine, const char *operation, caller from)
 {
-  exchanged all;
-  exchange(mask, static_cast<uint64_t>(value), operation, from, &all);
-  bool is_first = true;
-  for (int i = 0; i < warpSize; ++i) {
-    if (!(all.lanes >> i & 1)) continue;
-    T next = static_cast<T>(all.values[i]);
-    value = is_first ? next : combine(value, next);
-    is_first = false;
-  }
+  uint64_t values[most_lanes], left = exchange(mask, static_cast<uint64_t>(value), values, operation, from);
+  value = static_cast<T>(values[__builtin_ctzll(left)]);
+  for (left &= left - 1; left; left &= left - 1) value = combine(value, static_cast<T>(values[__builtin_ctzll(left)]));
   return value;
 }
 
@@ -338,6 +325,13 @@ CCW_QUICK_2_(__fmul_rn, x *y)
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
 #undef CCW_QUICK_
 #undef CCW_QUICK_2_
+
+/* Ends the launch, as on a GPU. */
+inline void __trap(ccw::sim::caller from = ccw::sim::caller::here())
+{
+  ccw_sim_place place = {"__trap", from.file, from.line};
+  ccw::sim::simt->fail(ccw::sim::simt, ccw::sim::thread_number(), &place);
+}
 
 /* ---- assert -------------------------------------------------------------------------------------------------------------- */
 

@@ -38,7 +38,8 @@ struct ccw_simt {
   uint32_t grid[3], block[3]; /* extents: x, y, z */
   uint32_t block_index[3];
   uint32_t warp_size;
-  uint32_t from;   /* the thread at which run begins, x fastest */
+  uint32_t from;                /* the thread at which run begins, x fastest */
+  const uint32_t *thread_index; /* x, y, z of the thread that runs: run says where it notes them */
   void *suspended; /* not NULL: a thread was suspended, others have gone on behind it, and run ends with its kernel */
   void *shared;    /* dynamic shared memory */
   /* Of thread number `thread`, which is suspended until all threads of the block have come. Returns for how many of them
