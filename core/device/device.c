@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 /* In the order in which they are listed. */
-static const ccw_device_family *const families[] = {&ccw_family_host};
+static const ccw_device_family *const families[] = {&ccw_family_host, &ccw_family_sim};
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
