@@ -34,7 +34,7 @@ for _, name in ipairs(all) do
       for _, dtype in ipairs { "pred", "s4", "u2", "s8", "u16", "s32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128", "f8e4m3fn" } do
         for _, count in ipairs { 0, 1, 3, 64, 1001 } do
           local x = dtype == "pred" and ccw.array(("pred[%d]"):format(count), function(i) return i % 3 == 0 end)
-            or ccw.random(("%s[%d]"):format(dtype, count), count, 0, 1)
+            or ccw.random(("%s[%d]"):format(dtype, count), count, { low = 0, high = 1 })
           local there = x:to(name)
           assert.equal(name, there.device)
           assert.equal(x.type, there.type)
@@ -59,7 +59,7 @@ for _, name in ipairs(all) do
       assert.same({ 0, 1, 2, 3 }, { x[1], x[2], x[3], x[4] })
       assert.equal(("i4i4i4i4"):pack(7, 8, 9, 10), there:bytes())
       assert.has_error(function() there:set_bytes "short" end,
-        "bad argument #2 to 'set_bytes' (expected 16 bytes, got 5)")
+        "bad argument #1 to 'set_bytes' (expected 16 bytes, got 5)")
     end)
 
     it("has rows and other shapes of the same memory", function()
@@ -105,7 +105,9 @@ for _, name in ipairs(all) do
       local found = "spec.device." .. name
       ccw.register(found, handler, device.platform)
       assert.equal("f32[3] {0, 1, 2}", tostring(ccw.call(found, { ccw.iota("f32[3]"):to(name) }):to "host"))
-      assert.equal(name, ccw.call(found, {}, "f32[0]", nil, { device = name, signature = false, checked = false }) and name)
+      local nothing = ccw.bind("f() -> (y: f32[n])"):to(function(y) seen = { y.device } end)
+      ccw.call(nothing, {}, "f32[0]", nil, { device = name })
+      assert.same({ name }, seen)
     end)
 
     it("has scratch memory there, until the handler returns, case C71", function()
@@ -121,9 +123,12 @@ for _, name in ipairs(all) do
         sizes[#sizes + 1] = err.code
         y:set_bytes(x:bytes())
       end)
+      collectgarbage()
+      collectgarbage()
       local before = #device:allocations()
       for _ = 1, 3 do ccw.call(handler, { ccw.iota("f32[3]"):to(name) }) end
       assert.same({ 0, 1, 1000, "RESOURCE_EXHAUSTED" }, { table.unpack(sizes, 1, 4) })
+      collectgarbage()
       collectgarbage()
       assert.equal(before, #device:allocations())
     end)
@@ -152,8 +157,11 @@ for _, name in ipairs(all) do
         refuses("INVALID_ARGUMENT", ("axpy: arg 1: on %s, where arg 0 is on host; move it with to(\"host\")"):format(name),
           ccw.call, kernels.axpy, { x, there }, x:copy(), { a = 2.0 })
         local s <close> = device:stream()
-        refuses("INVALID_ARGUMENT", ("axpy: the stream is of %s, where the call is on host"):format(name),
-          ccw.call, kernels.axpy, { x, x }, x:copy(), { a = 2.0 }, { stream = s })
+        refuses("INVALID_ARGUMENT", ("axpy: arg 0: on host, where the call is on %s; move it with to(\"%s\")\narg 1: on host, where the "
+          .. "call is on %s; move it with to(\"%s\")\nresult 0: on host, where the call is on %s; move it with to(\"%s\")")
+          :format(name, name, name, name, name, name), ccw.call, kernels.axpy, { x, x }, x:copy(), { a = 2.0 }, { stream = s })
+        refuses("INVALID_ARGUMENT", ("axpy: the stream is of host, where the call is on %s"):format(name),
+          ccw.call, kernels.axpy, { there, there }, "f32[4]", { a = 2.0 }, { stream = ccw.device("host"):stream() })
       end)
 
       it("refuses a platform that it has not", function()
@@ -232,8 +240,8 @@ describe("CC-30 devices", function()
   end)
 
   it("tell host operands from a handler for CUDA", function()
-    ccw.register("spec.cuda.only", ccw.bind("f(x: f32[n]) -> (y: f32[n])"):to(function() end), "CUDA")
-    refuses("NOT_FOUND", "no handler 'spec.cuda.only' is registered for platform host (host); it is for cuda", ccw.call, "spec.cuda.only",
+    ccw.register("spec.cuda.only", ccw.bind("f(x: f32[n]) -> (y: f32[n])"):to(function(x, y) y:set_bytes(x:bytes()) end), "CUDA")
+    refuses("NOT_FOUND", "no handler 'spec.cuda.only' is registered for platform host; it is for cuda", ccw.call, "spec.cuda.only",
       { ccw.iota("f32[2]") })
   end)
 end)

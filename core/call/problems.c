@@ -28,6 +28,21 @@ void ccw_problem_at(ccw_problems *problems, const char *noun, int64_t place, con
   ccw_text_add(&problems->text, ": ");
 }
 
+void ccw_text_add_access(ccw_text *text, const ccw_shape *shape, int64_t offset, bool is_write, const char *inside)
+{
+  int64_t bits = ccw_dtype_bits(shape->dtype);
+  ccw_text_add(text, is_write ? "written" : "read");
+  if (offset < 0) {
+    int64_t elements = bits > 0 ? (-offset * 8 + bits - 1) / bits : 0;
+    ccw_text_add(
+        text, " in front of its beginning, %lld element%s before it", (long long)elements, elements == 1 ? "" : "s");
+    return;
+  }
+  int64_t element = bits > 0 ? offset * 8 / bits + 1 : 0;
+  ccw_text_add(text, "%s, element %lld of %lld", offset >= shape->bytes ? " past its end" : inside, (long long)element,
+      (long long)shape->count);
+}
+
 ccw_status ccw_problems_status(ccw_problems *problems, const char *who, const char *what)
 {
   ccw_text whole = {.failed = problems->text.failed};

@@ -378,16 +378,26 @@ static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage
   return error ? ccw_status_of_error(error) : ccw_ok();
 }
 
-/* Waits for what the handler has left on its stream, and tells what it did to memory that only the device may touch. */
+static ccw_touched touched(const ccw_call *call)
+{
+  return (ccw_touched){.handler = call->handler,
+      .device = call->context.device,
+      .operands = call->operands,
+      .results = call->results,
+      .operand_count = call->operand_count,
+      .result_count = call->result_count};
+}
+
+/* Waits for what the handler has left on its stream. What fails there follows from the handler's own failure, if there is one. */
 static ccw_status end_on_device(ccw_call *call, ccw_status status)
 {
+  ccw_touched all = touched(call);
   ccw_status queued = ccw_stream_synchronize(call->context.stream);
   if (status.code)
-    ccw_status_free(queued); /* what follows from the handler's own failure */
+    ccw_status_free(queued);
   else
-    status = queued;
-  return ccw_touched_report(call->handler, call->context.device, call->operands, call->operand_count, call->results,
-      call->result_count, status);
+    status = ccw_touched_by_kernel(&all, queued);
+  return ccw_touched_by_host(&all, status);
 }
 
 /* The same, and waits for the future. */
@@ -648,6 +658,40 @@ ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
     return ccw_not_found("%s: it has no function for the stage %s", call->name, ccw_stage_name(stage));
   CCW_TRY(enter(call));
   ccw_status status = stage_by_itself(call, stage);
+  ccw_context_free_scratch(&call->context);
+  leave(call);
+  return status;
+}
+
+/* The end of a capture comes whatever happens after its begin. */
+static ccw_status capture(ccw_call *call, ccw_graph **out_graph)
+{
+  const XLA_FFI_ExecutionStage stage = XLA_FFI_ExecutionStage_EXECUTE;
+  CCW_TRY(check_instantiated(call));
+  CCW_TRY(ccw_stream_begin_capture(call->context.stream));
+  ccw_status status = call_stage(call, stage);
+  if (!status.code && call->run.future) {
+    status = wait_for_future(call);
+    if (!status.code) status = ccw_internal("it left a future, which a graph cannot wait for");
+  }
+  status = ccw_status_join(status, ccw_stream_end_capture(call->context.stream, out_graph));
+  ccw_touched all = touched(call);
+  status = ccw_touched_by_host(&all, status);
+  if (!status.code) return status;
+  ccw_graph_free(*out_graph);
+  *out_graph = NULL;
+  return failed(call, stage, status);
+}
+
+ccw_status ccw_call_capture(ccw_call *call, ccw_graph **out_graph)
+{
+  *out_graph = NULL;
+  if (call->is_on_host) return ccw_failed_precondition("%s: it runs on the host, where nothing is queued", call->name);
+  if (!(ccw_handler_describe(call->handler).traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE))
+    return ccw_failed_precondition(
+        "%s: its handler does not say that it is compatible with command buffers, and may not be captured", call->name);
+  CCW_TRY(enter(call));
+  ccw_status status = capture(call, out_graph);
   ccw_context_free_scratch(&call->context);
   leave(call);
   return status;

@@ -123,9 +123,10 @@ ccw_status ccw_call_check(const char *name, ccw_buffer *const *operands, int64_t
     ccw_buffer *const *results, int64_t result_count, const ccw_call_options *options, ccw_device **out_device)
 {
   ccw_text problems = {0};
-  whereabouts w = {.device = options->device};
+  whereabouts w = {0};
   look_for(&w, "arg", operands, operand_count);
   look_for(&w, "result", results, result_count);
+  if (options->device && w.device != options->device) w = (whereabouts){.device = options->device};
   if (!w.device) w.device = ccw_device_host();
   check_memory(&problems, &w, "arg", operands, operand_count, true);
   check_memory(&problems, &w, "result", results, result_count, false);

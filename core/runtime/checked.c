@@ -363,18 +363,8 @@ static void say_access(report *r, int64_t i, ccw_guard_side where, bool is_write
 {
   const ccw_shape *shape = ccw_buffer_shape(r->checked->sides[i].buffer);
   ccw_text *text = &r->problems.text;
-  int64_t bits = ccw_dtype_bits(shape->dtype);
   start(r, i, where == CCW_GUARD_INSIDE ? XLA_FFI_Error_Code_PERMISSION_DENIED : XLA_FFI_Error_Code_OUT_OF_RANGE);
-  ccw_text_add(text, is_write ? "written" : "read");
-  if (where == CCW_GUARD_BEFORE) {
-    int64_t elements = bits > 0 ? (-access->offset * 8 + bits - 1) / bits : 0;
-    ccw_text_add(
-        text, " in front of its beginning, %lld element%s before it", (long long)elements, elements == 1 ? "" : "s");
-  } else {
-    long long element = bits > 0 ? access->offset * 8 / bits + 1 : 0;
-    ccw_text_add(text, where == CCW_GUARD_BEHIND ? " past its end" : ", an operand is read only");
-    ccw_text_add(text, ", element %lld of %lld", element, (long long)shape->count);
-  }
+  ccw_text_add_access(text, shape, access->offset, is_write, ", an operand is read only");
   ccw_place_print_culprit(access->code, access->depth, r->execute, text);
 }
 

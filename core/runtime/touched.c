@@ -5,57 +5,85 @@
 #include "call/signature.h"
 #include "runtime/place.h"
 
-/* The operand whose memory an address lies in; -1 for none. */
-static int64_t find(ccw_buffer *const *buffers, int64_t count, const void *address)
+/* An operand or a result, and how far from its beginning an address is. */
+typedef struct side {
+  const ccw_operands *family; /* NULL: none */
+  int64_t place, offset;
+  const ccw_shape *shape;
+} side;
+
+/* Bytes between the address and the memory of a side; 0 inside. */
+static int64_t distance(const side *s)
+{
+  if (!s->family) return INT64_MAX;
+  return s->offset < 0 ? -s->offset : s->offset < s->shape->bytes ? 0 : s->offset - s->shape->bytes + 1;
+}
+
+static void look_among(
+    const ccw_operands *family, ccw_buffer *const *buffers, int64_t count, const void *address, side *nearest)
 {
   for (int64_t i = 0; i < count; ++i) {
-    const char *data = ccw_buffer_data(buffers[i]), *at = address;
-    if (data && at >= data && at < data + ccw_buffer_shape(buffers[i])->bytes) return i;
+    const char *data = ccw_buffer_data(buffers[i]);
+    side s = {family, i, (const char *)address - data, ccw_buffer_shape(buffers[i])};
+    if (data && distance(&s) < distance(nearest)) *nearest = s;
   }
-  return -1;
 }
 
-static void say_element(const ccw_buffer *buffer, const void *address, ccw_text *text)
+/* The side whose memory an address lies in or, no further away than `reach` bytes, next to. */
+static bool find(const ccw_touched *call, const void *address, int64_t reach, side *out_side)
 {
-  const ccw_shape *shape = ccw_buffer_shape(buffer);
-  int64_t offset = (const char *)address - (const char *)ccw_buffer_data(buffer);
-  ccw_text_add(text, ", element %lld of %lld", (long long)(offset * 8 / ccw_dtype_bits(shape->dtype) + 1),
-      (long long)shape->count);
+  *out_side = (side){0};
+  look_among(&ccw_args, call->operands, call->operand_count, address, out_side);
+  look_among(&ccw_rets, call->results, call->result_count, address, out_side);
+  return distance(out_side) <= reach;
 }
 
-/* Whether the address lies in one of these; then a line of it is begun. */
-static bool begin_at(ccw_problems *problems, const ccw_signature *signature, const ccw_operands *family,
-    ccw_buffer *const *buffers, int64_t count, const ccw_host_access *access)
+static void begin_at(ccw_problems *problems, const ccw_touched *call, const side *s)
 {
-  int64_t i = find(buffers, count, access->address);
-  if (i < 0) return false;
-  ccw_problem_at(problems, family->noun, i, ccw_signature_operand(signature, family, i));
-  ccw_text_add(&problems->text, "%s by code of the host", access->is_write ? "written" : "read");
-  say_element(buffers[i], access->address, &problems->text);
-  return true;
+  const ccw_signature *signature = ccw_handler_signature(call->handler);
+  ccw_problem_at(problems, s->family->noun, s->place, ccw_signature_operand(signature, s->family, s->place));
 }
 
-ccw_status ccw_touched_report(const ccw_handler *handler, ccw_device *device, ccw_buffer *const *operands,
-    int64_t operand_count, ccw_buffer *const *results, int64_t result_count, ccw_status status)
+static void say_access(ccw_problems *problems, const ccw_touched *call, const ccw_host_access *access)
+{
+  side s;
+  if (find(call, access->address, 0, &s)) {
+    begin_at(problems, call, &s);
+    ccw_text_add_access(&problems->text, s.shape, s.offset, access->is_write, " by code of the host");
+  } else {
+    ccw_problem(problems);
+    ccw_text_add(&problems->text, "%p: %s by code of the host", access->address, access->is_write ? "written" : "read");
+  }
+  ccw_text_add(
+      &problems->text, ", but its memory is on %s, for kernels and copies only", ccw_device_name(call->device));
+  uintptr_t execute = (uintptr_t)ccw_handler_describe(call->handler).bundle.execute;
+  ccw_place_print_culprit(access->code, access->depth, execute, &problems->text);
+}
+
+ccw_status ccw_touched_by_host(const ccw_touched *call, ccw_status status)
 {
   enum { MOST = 16 };
   ccw_host_access accesses[MOST];
   ccw_problems problems = {0};
-  const ccw_signature *signature = ccw_handler_signature(handler);
-  uintptr_t execute = (uintptr_t)ccw_handler_describe(handler).bundle.execute;
-  int64_t count = ccw_device_take_accesses(device, accesses, MOST);
-  for (int64_t i = 0; i < count; ++i) {
-    const ccw_host_access *access = &accesses[i];
-    if (!begin_at(&problems, signature, &ccw_args, operands, operand_count, access) &&
-        !begin_at(&problems, signature, &ccw_rets, results, result_count, access)) {
-      ccw_problem(&problems);
-      ccw_text_add(
-          &problems.text, "%p: %s by code of the host", access->address, access->is_write ? "written" : "read");
-    }
-    ccw_text_add(&problems.text, ", but its memory is on %s, for kernels and copies only", ccw_device_name(device));
-    ccw_place_print_culprit(access->code, access->depth, execute, &problems.text);
-  }
+  int64_t count = ccw_device_take_accesses(call->device, accesses, MOST);
+  for (int64_t i = 0; i < count; ++i) say_access(&problems, call, &accesses[i]);
   ccw_status report = ccw_problems_status(&problems, "", "faults");
   if (report.code == XLA_FFI_Error_Code_INVALID_ARGUMENT) report.code = XLA_FFI_Error_Code_PERMISSION_DENIED;
   return ccw_status_join(status, report);
+}
+
+ccw_status ccw_touched_by_kernel(const ccw_touched *call, ccw_status status)
+{
+  const int64_t reach = 1 << 20;
+  ccw_kernel_fault fault;
+  side s;
+  if (!status.code || status.code == XLA_FFI_Error_Code_ABORTED) return status; /* which tells of an earlier one */
+  if (!ccw_device_last_fault(call->device, &fault) || !fault.is_access) return status;
+  if (!find(call, fault.address, reach, &s)) return status;
+  ccw_problems problems = {0};
+  begin_at(&problems, call, &s);
+  ccw_text_add_access(&problems.text, s.shape, s.offset, fault.is_write, "");
+  uintptr_t execute = (uintptr_t)ccw_handler_describe(call->handler).bundle.execute;
+  ccw_place_print_culprit(fault.code, fault.depth, execute, &problems.text);
+  return ccw_status_join(status, ccw_problems_status(&problems, "", ""));
 }

@@ -395,7 +395,7 @@ local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse
 -- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
 -- nothing, and raises an error object with the handler's code and message; results of a run that failed are undefined, and say
 -- so when they are read. Methods: call:start(), call:stage(name), call:explain([stage]), call:recorded(), call:replay(),
--- call:close().
+-- call:capture(), call:close().
 
 --- ccw.prepare(target, operands [, results [, attributes [, options]]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.

@@ -477,6 +477,26 @@ static int call_replay(lua_State *L)
   return 0;
 }
 
+/* call:capture() -> graph. Has the handler queue its work without running it, and makes a graph of that: graph:launch(stream) does it again
+ * and again, with the same memory. For a handler that says that it is compatible with command buffers, on a device that makes graphs. */
+static int call_capture(lua_State *L)
+{
+  void **box;
+  check_idle(L, &box);
+  void **graph = new_box(L, CCW_GRAPH);
+  ccw_call *call = check_idle(L, &box); /* a box that is made may run finalizers, which may close */
+  owner *o = owner_of(L);
+  box[RUNNING] = call;
+  int depth = owner_give_up(o);
+  ccw_status status = ccw_call_capture(call, (ccw_graph **)graph);
+  owner_take_back(o, depth);
+  box[RUNNING] = NULL;
+  if (status.code) return raise_run(L, status, ccw_call_name(call));
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1); /* whose buffers it uses */
+  return 1;
+}
+
 /* call_close(call). Lets go of handler and buffers, or does nothing where that was done. */
 static int call_close(lua_State *L)
 {
@@ -491,7 +511,7 @@ void open_calls(lua_State *L)
 {
   static const luaL_Reg metamethods[] = {{"__gc", call_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
-      {"replay", call_replay}, {NULL, NULL}};
+      {"replay", call_replay}, {"capture", call_capture}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
       {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
       {"call_close", call_close}, {NULL, NULL}};

@@ -1090,6 +1090,12 @@ CCW_API CCW_MUST_USE ccw_status ccw_call_run_for(ccw_call *call, double seconds)
  * FAILED_PRECONDITION: instantiate for a second time, or another stage before it. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage);
 
+/* Has the execute function queue its work under capture, which makes a graph of it: with the operands' and results' memory as it is
+ * now, that must stay. Only a handler that says that it is compatible with command buffers may be captured.
+ * FAILED_PRECONDITION: it does not say so, or does what a graph cannot hold, such as to synchronise; the stream works on.
+ * UNIMPLEMENTED: the device makes no graphs. What the handler says; INTERNAL where it leaves a future. */
+CCW_API CCW_MUST_USE ccw_status ccw_call_capture(ccw_call *call, ccw_graph **out_graph);
+
 /* Adds the commands that the stage record has put into the stand-in for a command buffer, a line each: launches of kernels,
  * copies, or "stream capture requested". Nothing where it has not run. */
 CCW_API void ccw_call_recorded(const ccw_call *call, ccw_text *text);
