@@ -527,3 +527,217 @@ describe("C74 the kernels of a source", function()
     end
   end)
 end)
+
+describe("ccw.kernel", function()
+  local sim = ccw.try(ccw.device, "sim:0")
+  local axpy = [[
+    __global__ void axpy(const float *x, float *y, float a, int n)
+    {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] += a * x[i];
+    }]]
+  local k = sim and ccw.kernel { source = axpy, name = "axpy" }
+
+  local function on_sim(what) return ccw.array(what, 1):to "sim:0" end
+
+  --- What a launch wrote.
+  local function read(buffer)
+    sim:sync()
+    return tostring(buffer:to "host")
+  end
+
+  it("gives a kernel that prints as what it takes", function()
+    assert.equal("axpy(x: const f32*, y: f32*, a: f32, n: s32)", tostring(k))
+    assert.equal("kernel", core.kind(k))
+    assert.equal("axpy", k.name)
+    assert.equal("axpy", k.symbol)
+    assert.equal("sim:0", k.device)
+    assert.equal("", k.log)
+    assert.is_true(ccw.kernel({ source = axpy, name = "axpy" }).was_kept)
+    assert.same({ name = "x", dtype = "f32", size = 8, is_pointer = true, is_const = true }, k.parameters[1])
+  end)
+
+  it("launches", function()
+    local x, y = ccw.f32({ 1, 2, 3 }):to "sim:0", on_sim "f32[3]"
+    k:launch { grid = 1, block = 3, args = { x, y, 2, 3 } }
+    assert.equal("f32[3] {3, 5, 7}", read(y))
+    k { over = 3, args = { x, y, 1, 2 } }
+    assert.equal("f32[3] {4, 7, 7}", read(y))
+    k { grid = { 3, 1, 1 }, block = { 1 }, args = { x, y, ccw.f32(1), ccw.s32(3) } }
+    assert.equal("f32[3] {5, 9, 10}", read(y))
+  end)
+
+  it("covers as many elements as are asked for, and launches nothing for none", function()
+    local count = ccw.kernel { name = "count", source =
+      "__global__ void count(unsigned *all) { atomicAdd(all, 1); }" }
+    local all = ccw.array("u32[]", 0):to "sim:0"
+    local before = 0
+    for over, threads in pairs { [0] = 0, [1] = 256, [256] = 256, [257] = 512 } do
+      count { over = over, args = { all } }
+      before = before + threads
+    end
+    assert.equal("u32[] " .. before, read(all))
+    count { over = 10, block = 4, args = { all } }
+    assert.equal("u32[] " .. before + 12, read(all))
+  end)
+
+  it("queues on the stream that is named", function()
+    local x, y, stream = on_sim "f32[2]", on_sim "f32[2]", sim:stream()
+    k { over = 2, args = { x, y, 1, 2 }, stream = stream }
+    stream:sync()
+    assert.equal("f32[2] {2, 2}", read(y))
+    local other = ccw.device "sim:1":stream()
+    assert.equal("INVALID_ARGUMENT: sim:0: expected a stream of this device, got one of sim:1",
+      tostring(failure(k.launch, k, { over = 2, args = { x, y, 1, 2 }, stream = other })))
+  end)
+
+  it("names every argument that is wrong, in one message", function()
+    local x, y, closed = on_sim "f32[2]", on_sim "f32[2]", on_sim "f32[2]"
+    closed:close()
+    local function refused(args)
+      local good, message = pcall(k, { over = 2, args = args })
+      assert.is_false(good)
+      assert.equal("string", type(message))
+      return message:match "bad argument #1 to 'launch' %((.*)%)$"
+    end
+    assert.equal("arg 2 'a': expected f32, got table", refused { x, y, {}, 2 })
+    assert.equal("arg 0 'x': expected a buffer on sim:0, got one on host\narg 1 'y': expected f32*, got s32[2]\n" ..
+      "arg 2 'a': 1e+60 does not fit in f32\narg 3 'n': 0.5 is not an integer, as needed for s32",
+      refused { ccw.f32 { 1, 2 }, on_sim "s32[2]", 1e60, 0.5 })
+    assert.equal("arg 0 'x': this buffer is closed\narg 1 'y': expected f32*, got number\narg 2 'a': expected f32, got f32[2]\n" ..
+      "arg 3 'n': expected s32, got string", refused { closed, 7, y, "2" })
+    assert.equal("arg 0 'x': expected a buffer on sim:0, got one on sim:1\narg 2 'a': expected f32, got s32\n" ..
+      "arg 3 'n': 2147483648 does not fit in s32", refused { ccw.f32({ 1 }):to "sim:1", y, ccw.s32(1), 2 ^ 31 | 0 })
+    assert.equal("arg 3 'n': expected s32, got nothing", refused { x, y, 1 })
+    assert.equal("arg 0 'x': expected const f32*, got nothing\narg 1 'y': expected f32*, got nothing\n" ..
+      "arg 2 'a': expected f32, got nothing\narg 3 'n': expected s32, got nothing", refused {})
+    assert.equal("expected 4 arguments, got 5", refused { x, y, 1, 2, 3 })
+    assert.equal("arg 2 'a': expected f32, got pred", refused { x, y, true, 2 })
+    assert.equal("f32[2] {1, 1}", read(y))
+  end)
+
+  it("is misused with a plain string", function()
+    local function refused(text, options) support.refuses(text, k.launch, k, options) end
+    refused("(expected a table, got nil)", nil)
+    refused("(args: expected a list of the kernel's arguments, got nil)", { grid = 1 })
+    refused("(expected a grid, the number of blocks, or over, the number of elements)", { args = {} })
+    refused("(expected a grid, or over, the number of elements, and not both)", { args = {}, grid = 1, over = 1 })
+    refused("(grid: expected an integer or up to three, got 0.5)", { args = {}, grid = 0.5 })
+    refused("(grid: expected an integer or up to three, got a list of 4)", { args = {}, grid = { 1, 1, 1, 1 } })
+    refused("(block[2]: expected an integer of 0 to 4294967295, got -1)", { args = {}, grid = 1, block = { 1, -1 } })
+    refused("(over: expected an integer of 0 or more, got -1)", { args = {}, over = -1 })
+    refused("(block: expected 1 or more threads, got 0)", { args = {}, over = 1, block = 0 })
+    refused("(stream: expected a stream, got number)", { args = {}, over = 1, stream = 1 })
+    refused("(shared: expected bytes, got -1)", { args = {}, over = 1, shared = -1 })
+    refused("(no option is called 'blocks'; near: block)", { args = {}, blocks = 1 })
+    support.refuses("(a method is called with a colon, kernel:launch{...})", k.launch, { args = {} })
+    support.refuses("bad argument #1 to 'kernel' (expected a source, or the file that has it)", ccw.kernel, { name = "f" })
+    support.refuses("bad argument #1 to 'kernel' (expected the name of a kernel, such as name = \"axpy\")", ccw.kernel,
+      { source = axpy })
+    support.refuses("bad argument #1 to 'kernel' (device: expected a device or its name, got number)", ccw.kernel,
+      { source = axpy, name = "axpy", device = 1 })
+  end)
+
+  it("leaves it to the device to refuse extents", function()
+    local args = { on_sim "f32[2]", on_sim "f32[2]", 1, 2 }
+    assert.matches("^INVALID_ARGUMENT: sim:0: launch of axpy: grid x: expected 1 to %d+, got 0$",
+      tostring(failure(k.launch, k, { grid = 0, args = args })))
+    assert.matches("^INVALID_ARGUMENT: sim:0: launch of axpy: block x: expected 1 to 1024, got 2000$",
+      tostring(failure(k.launch, k, { grid = 1, block = 2000, args = args })))
+    assert.matches("^INVALID_ARGUMENT: sim:0: launch of axpy: ",
+      tostring(failure(k.launch, k, { over = math.maxinteger, args = args })))
+  end)
+
+  it("is one for each instance of a template, wherever its namespace is", function()
+    local source = "namespace mine {\ntemplate <class T, int N = 1>\n__global__ void add(T *y, T a) { y[threadIdx.x] += a * N; }\n}\n"
+    local floats = ccw.kernel { source = source, name = "add<float, 3>" }
+    local bytes = ccw.kernel { source = source, name = "mine::add<unsigned char>" }
+    assert.equal("mine::add<float, 3>(y: f32*, a: f32)", tostring(floats))
+    assert.equal("mine::add<unsigned char>(y: u8*, a: u8)", tostring(bytes))
+    local y, b = on_sim "f32[2]", on_sim "u8[2]"
+    floats { grid = 1, block = 2, args = { y, 0.5 } }
+    bytes { grid = 1, block = 1, args = { b, 254 } }
+    assert.equal("f32[2] {2.5, 2.5}", read(y))
+    assert.equal("u8[2] {255, 1}", read(b))
+    assert.equal("INVALID_ARGUMENT: kernel.cu: 'mine::add<T, N>' is a template: name one of its instances, such as mine::add<float, 1>",
+      tostring(failure(ccw.kernel, { source = source, name = "add" })))
+  end)
+
+  it("has dynamic shared memory as CUDA writes it", function()
+    local turn = ccw.kernel { name = "turn", source = [[
+      __global__ void turn(float *x)
+      {
+        extern __shared__ float all[];
+        all[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x];
+      }]] }
+    local x = ccw.f32({ 1, 2, 3, 4 }):to "sim:0"
+    turn { grid = 1, block = 4, shared = 16, args = { x } }
+    assert.equal("f32[4] {4, 3, 2, 1}", read(x))
+  end)
+
+  it("takes bytes for a struct, and any buffer for a pointer to what is no dtype", function()
+    local move = ccw.kernel { name = "move", source = [[
+      struct point { float x, y; };
+      __global__ void move(point *to, point by, void *any) { to->x += by.x; to->y += by.y; *(int *)any = 7; }]] }
+    assert.equal("move(to: any*, by: 8 bytes, any: any*)", tostring(move))
+    local to, any = ccw.f32({ 1, 2 }):to "sim:0", on_sim "s32[1]"
+    move { grid = 1, block = 1, args = { to, ccw.f32({ 10, 20 }):bytes(), any } }
+    assert.equal("f32[2] {11, 22}", read(to))
+    assert.equal("s32[1] {7}", read(any))
+    support.refuses("(arg 1 'by': expected 8 bytes, got string)", move, { grid = 1, block = 1, args = { to, "short", any } })
+    support.refuses("(arg 1 'by': the kernel does not tell its type: give it one, such as ccw.s32(3))", move,
+      { grid = 1, block = 1, args = { to, 1, any } })
+  end)
+
+  it("C74 finds no kernel by a wrong name, and says which there are", function()
+    local err = failure(ccw.kernel, { source = axpy, name = "axpi", file = "axpy.cu" })
+    assert.equal("NOT_FOUND: axpy.cu has no kernel 'axpi'; near: axpy; it has axpy", tostring(err))
+    local made = "#define KERNEL(name) __global__ void name(int *p)\nKERNEL(one) { *p = 1; }\n__global__ void two(int *p) { *p = 2; }\n"
+    local p = on_sim "s32[1]"
+    local one = ccw.kernel { source = made, name = "one" }
+    assert.equal("one(s32*)", tostring(one))
+    one { grid = 1, block = 1, args = { p } }
+    assert.equal("s32[1] {1}", read(p))
+    err = failure(ccw.kernel, { source = made, name = "tvo" })
+    assert.equal("NOT_FOUND: kernel.cu has no kernel 'tvo'; near: two; it has two", tostring(err))
+    assert.matches("tvo", err.log)
+  end)
+
+  it("shows the errors with the user's lines", function()
+    local err = failure(ccw.kernel, { name = "f", file = "f.cu", source =
+      "__global__ void f(float *x)\n{\n  extern __shared__ float s[];\n  x[0] = s[0] + why;\n}\n" })
+    assert.equal("INVALID_ARGUMENT: f.cu:4:17: error: no why\n  x[0] = s[0] + why;\n                ^", plain(tostring(err)))
+    assert.is_string(err.log)
+  end)
+
+  it("reads a file", function()
+    local path = support.write("axpy.cu", axpy)
+    assert.equal("axpy(x: const f32*, y: f32*, a: f32, n: s32)", tostring(ccw.kernel { file = path, name = "axpy" }))
+    assert.matches("^NOT_FOUND: cannot read '/nonexistent/f.cu': ", tostring(failure(ccw.kernel,
+      { file = "/nonexistent/f.cu", name = "axpy" })))
+  end)
+
+  it("is for a device that runs kernels", function()
+    assert.matches("^UNIMPLEMENTED: host: code: ", tostring(failure(ccw.kernel, { source = axpy, name = "axpy", device = "host" })))
+    assert.equal("sim:1", ccw.kernel({ source = axpy, name = "axpy", device = ccw.device "sim:1" }).device)
+  end)
+
+  it("leaves nothing behind after ten thousand launches", function()
+    local x, y = on_sim "f32[2]", on_sim "f32[2]"
+    local function many(n)
+      for i = 1, n do
+        k { over = 2, args = { x, y, 1, 2 } }
+        if i % 1000 == 0 then sim:sync() end
+      end
+      collectgarbage()
+      collectgarbage()
+    end
+    many(1000)
+    local blocks = core.memory().blocks
+    many(10000)
+    assert.equal(blocks, core.memory().blocks)
+    assert.equal("f32[2] {11001, 11001}", read(y))
+  end)
+end)
