@@ -474,7 +474,8 @@ describe("C74 the kernels of a source", function()
     assert.is_true(hides) -- what comments hide might as well be a macro
     local _, hides_none = kernel_source.kernels "__global__ void f();"
     assert.is_false(hides_none)
-    assert.same({ {}, true }, { kernel_source.kernels "#define K __global__ void f()\nK {}" })
+    assert.same({ {}, true, false }, { kernel_source.kernels "#define K __global__ void f()\nK {}" })
+    assert.same({ {}, true, true }, { kernel_source.kernels "#include \"k.h\"" })
   end)
 
   it("say what they take", function()
@@ -520,8 +521,9 @@ describe("C74 the kernels of a source", function()
   it("are read in a text of any kind, to its end", function()
     for _, text in ipairs { "", "\"", "'", "/*", "//", "#", "#\\\n", "R\"(", "__global__", "__global__ void f(", "}}}}",
       "__global__ f<(",
-      ("extern __shared__ "):rep(1e3), ("#"):rep(1e5), ("'"):rep(1e5), ("<"):rep(1e5),
-      "template <__global__ void f() {}", ("{"):rep(1e5) .. "__global__ void f()", ("__global__ "):rep(1e3), "\0\255__global__ void f()" } do
+      ("extern __shared__ "):rep(1e3), ("#"):rep(1e5), ("'"):rep(1e5),
+      ("<"):rep(1e5), "template <__global__ void f() {}", ("{"):rep(1e5) .. "__global__ void f()", ("__global__ "):rep(1e3),
+      "\0\255__global__ void f()" } do
       assert.is_table(kernel_source.kernels(text))
       kernel_source.for_sim("a.cu", text)
     end
@@ -713,8 +715,10 @@ describe("ccw.kernel", function()
   end)
 
   it("reads a file", function()
-    local path = support.write("axpy.cu", axpy)
-    assert.equal("axpy(x: const f32*, y: f32*, a: f32, n: s32)", tostring(ccw.kernel { file = path, name = "axpy" }))
+    support.write("beside.h", axpy)
+    local path = support.write("axpy.cu", "#include \"beside.h\"\n__global__ void other(int) {}\n")
+    assert.equal("axpy(const f32*, f32*, f32, s32)", tostring(ccw.kernel { file = path, name = "axpy" }))
+    assert.equal("other(s32)", tostring(ccw.kernel { file = path, name = "other" }))
     assert.matches("^NOT_FOUND: cannot read '/nonexistent/f.cu': ", tostring(failure(ccw.kernel,
       { file = "/nonexistent/f.cu", name = "axpy" })))
   end)

@@ -80,6 +80,15 @@ local function check(options)
   return core.device(device)
 end
 
+--- The flags; those of a file find what it includes beside it.
+local function flags_for(options, includes_files)
+  local flags = table.move(options.flags or {}, 1, #(options.flags or {}), 1, {})
+  if options.file and not options.source and includes_files then
+    table.insert(flags, 1, "-I" .. (options.file:match "^(.*)/[^/]*$" or "."))
+  end
+  return flags
+end
+
 local function fail_with(code, message) if code then errors.raise(code, message) end end
 
 --- Compiles a source for a kernel of it. A compiler that finds no kernel does not know which there are.
@@ -97,7 +106,7 @@ end
 -- that are.
 -- Options:
 -- - source: the text. It finds <ccw/kernel.h> included already.
--- - file: a file, which is read where there is no source, and what messages call it.
+-- - file: a file, which is read where there is no source, with what it includes from beside it; messages call the source so.
 -- - device: where it is to run, a device or its name, "sim:0" unless this says otherwise.
 -- - flags: a list of more flags for the compiler.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
@@ -108,7 +117,7 @@ function M.kernel(options)
   local language, architecture = target_of(device)
   local source = options.source or read_file(options.file)
   local label = options.file or "kernel.cu"
-  local list, hides = kernel_source.kernels(source)
+  local list, hides, includes_files = kernel_source.kernels(source)
   local expression, known, arguments = kernel_source.resolve(label, options.name, list, hides)
   if not expression then fail_with(known, arguments) end
   if language == "sim" then
@@ -118,7 +127,7 @@ function M.kernel(options)
   end
   local outcome = compile_for({
     text = source, language = language, architecture = architecture, name = label, kernels = { expression },
-    flags = options.flags, time_limit = options.time_limit,
+    flags = flags_for(options, includes_files), time_limit = options.time_limit,
   }, options.name, list)
   if not outcome.was_kept and outcome.log ~= "" then warn("ccw: ", outcome.log) end
   local kernel, told = core.kernel_of(load_module(device, outcome.path), outcome.symbols[1])

@@ -177,8 +177,9 @@ local function follower(text)
   end
 end
 
---- kernels(source) -> list, hides. The kernels that a source declares: name, with its namespaces; template, a list of names, and
---- example, of a template; list, its parameters as they are written. `hides` is whether there may be more, out of macros and files.
+--- kernels(source) -> list, hides, includes_files. The kernels that a source declares: name, with its namespaces; template, a list of
+--- names, and example, of a template; list, its parameters as they are written. `hides` is whether there may be more, out of macros and
+--- files; `includes_files` whether it includes files of its own.
 function M.kernels(source)
   local text = bare(source)
   local follow, found, list = follower(text), {}, {}
@@ -199,7 +200,8 @@ function M.kernels(source)
   end
   local _, shown = text:gsub("%f[%w_]__global__%f[^%w_]", "")
   local _, all = source:gsub("%f[%w_]__global__%f[^%w_]", "")
-  return list, shown < all or source:find "#%s*include%s*\"" ~= nil
+  local includes_files = source:find "#%s*include%s*\"" ~= nil
+  return list, shown < all or includes_files, includes_files
 end
 
 --- parameters(kernel, arguments) -> list. What a kernel takes; `arguments` are those of its template, as text.
