@@ -593,6 +593,25 @@ describe("ccw.kernel", function()
       tostring(failure(k.launch, k, { over = 2, args = { x, y, 1, 2 }, stream = other })))
   end)
 
+  it("C69 goes to the stream of the call whose handler launches, and to the device's own outside of one", function()
+    local x, y, streams = on_sim "f32[2]", on_sim "f32[2]", { sim:stream(), sim:stream() }
+    local handler = ccw.bind "f(x: f32[n]) -> (y: f32[n])":to(function(given, to) k { over = 2, args = { given, to, 1, 2 } } end)
+    local launch = spy.on(core, "kernel_launch")
+    for i = 1, 2 do ccw.call(handler, { x }, "f32[2]", nil, { stream = streams[i] }) end
+    k { over = 2, args = { x, y, 1, 2 } }
+    launch:revert()
+    local seen = {}
+    for i, call in ipairs(launch.calls) do seen[i] = tostring(call.vals[3]) end
+    assert.same({ tostring(streams[1]), tostring(streams[2]), "nil" }, seen)
+    assert.equal("f32[2] {2, 2}", read(y))
+  end)
+
+  it("does not write to the operands of a handler", function()
+    local handler = ccw.bind "f(x: f32[n]) -> (y: f32[n])":to(function(x, y) k { over = 2, args = { y, x, 1, 2 } } end)
+    local _, err = ccw.try(ccw.call, handler, { on_sim "f32[2]" }, "f32[2]")
+    assert.matches("arg 1 'y': operands are read only, and the kernel may write there", err.message, 1, true)
+  end)
+
   it("names every argument that is wrong, in one message", function()
     local x, y, closed = on_sim "f32[2]", on_sim "f32[2]", on_sim "f32[2]"
     closed:close()

@@ -142,7 +142,10 @@ end
 
 --- An extent as three numbers.
 local function read_extent(name, extent)
-  if math.type(extent) == "integer" then extent = { extent } end
+  if math.type(extent) == "integer" then
+    if extent >= 0 and extent <= 0xFFFFFFFF then return extent, 1, 1 end -- as it mostly is
+    extent = { extent }
+  end
   if type(extent) ~= "table" or #extent < 1 or #extent > 3 then
     misuse_of_launch(1, "%s: expected an integer or up to three, got %s", name,
       type(extent) == "table" and "a list of " .. #extent or core.kind(extent) or tostring(extent))
