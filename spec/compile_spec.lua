@@ -260,7 +260,9 @@ describe("a compiler", function()
 end)
 
 describe("the cache of compiled code", function()
-  local function request(more) return ("{ language = \"c\", text = [==[%s]==] %s }"):format(scale, more or "") end
+  local function request(more)
+    return ("{ language = \"c\", text = [==[%s]==], flags = { \"-O0\" } %s }"):format(scale, more or "")
+  end
   local compile = "local core = require \"ccw.core\"\nlocal function compile(r) local p, l, k, s = core.compile(r) " ..
     "print(p and (k and \"kept\" or \"compiled\") or k .. \": \" .. s) return p end\n"
 
@@ -282,6 +284,10 @@ describe("the cache of compiled code", function()
     assert.matches(prefix .. "/ccw/%x+/source.so\n$", run(("env -u CCW_CACHE XDG_CACHE_HOME='%s'"):format(folder), code))
     assert.matches(prefix .. "/.cache/ccw/%x+/source.so\n$",
       run(("env -u CCW_CACHE -u XDG_CACHE_HOME HOME='%s'"):format(folder), code))
+    support.sh(("mkdir -p '%s'"):format(folder))
+    local relative = support.sh(("cd '%s' && CCW_CACHE=near '%s' '%s'"):format(folder, support.program,
+      support.write("near.lua", code)))
+    assert.matches(prefix .. "/near/%x+/source.so\n$", relative)
     assert.equal("UNAVAILABLE: there is no folder to compile in: set CCW_CACHE to one, or HOME\nnil\n",
       run("env -u CCW_CACHE -u XDG_CACHE_HOME -u HOME", code))
   end)

@@ -117,6 +117,16 @@ static bool find_place(ccw_text *out_folder)
   return false;
 }
 
+/* What a relative name means may change, what was compiled stays. */
+static void make_absolute(ccw_text *folder)
+{
+  char *path = folder->data[0] == '/' ? NULL : realpath(folder->data, NULL);
+  if (!path) return;
+  folder->length = 0;
+  ccw_text_add(folder, "%s", path);
+  free(path);
+}
+
 /* Makes a folder and those above it, for the user alone. */
 static void make_folders(char *path)
 {
@@ -145,7 +155,8 @@ ccw_status ccw_cache_open(ccw_text *out_folder)
   if (about.st_uid != geteuid() || (about.st_mode & S_IWOTH))
     return ccw_unavailable(
         "%s, where compiled code is kept: others can write there; set CCW_CACHE to a folder of your own", folder);
-  return ccw_ok();
+  make_absolute(out_folder);
+  return ccw_text_status(out_folder);
 }
 
 void ccw_cache_discard(const ccw_text *folder)

@@ -185,7 +185,8 @@ static ccw_status compile(ccw_compilation *c, ccw_compiled *out_compiled)
   ccw_words_add(&c->words, "-o");
   ccw_words_add(&c->words, "%s", c->file.data);
   CCW_TRY(run_compiler(c, &out_compiled->log, &code));
-  if (code != 0) return ccw_compile_failure(c, &out_compiled->log);
+  bool is_made = access(c->file.data, F_OK) == 0;
+  if (code != 0 || (!is_made && out_compiled->log.length > 0)) return ccw_compile_failure(c, &out_compiled->log);
   for (size_t i = 0; i < c->source->kernel_count; ++i)
     ccw_text_add(&out_compiled->symbols, "%s\n", c->source->kernels[i]);
   return ccw_ok();

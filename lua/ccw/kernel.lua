@@ -110,8 +110,8 @@ end
 -- - device: where it is to run, a device or its name, "sim:0" unless this says otherwise.
 -- - flags: a list of more flags for the compiler.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
--- The compiler is the system's for C++ on a simulated device, NVRTC on CUDA, HIPRTC on ROCm; none of them needs a GPU. What was compiled is
--- kept, see ccw.compile.
+-- The compiler is the system's for C++ on a simulated device; NVRTC on CUDA, HIPRTC on ROCm, which need no GPU, and are sought in the
+-- folders CCW_NVRTC and CCW_HIPRTC first. What was compiled is kept, see ccw.compile.
 function M.kernel(options)
   local device = check(options)
   local language, architecture = target_of(device)
