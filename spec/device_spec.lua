@@ -105,7 +105,7 @@ for _, name in ipairs(all) do
       local found = "spec.device." .. name
       ccw.register(found, handler, device.platform)
       assert.equal("f32[3] {0, 1, 2}", tostring(ccw.call(found, { ccw.iota("f32[3]"):to(name) }):to "host"))
-      local nothing = ccw.bind("f() -> (y: f32[n])"):to(function(y) seen = { y.device } end)
+      local nothing = ccw.bind("f() -> (y: f32[n])"):to(function(result) seen = { result.device } end)
       ccw.call(nothing, {}, "f32[0]", nil, { device = name })
       assert.same({ name }, seen)
     end)

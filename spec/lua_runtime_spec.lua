@@ -84,7 +84,7 @@ describe("CC-36 a stage in Lua", function()
     assert.equal("instantiate(,) prepare(buffer,buffer) initialize(buffer,buffer) execute(buffer,buffer)", table.concat(steps, " "))
     ccw.register("spec.stages", all, "CUDA")
     steps = {}
-    ccw.call("spec.stages", { x }, "f32[3]", nil, { platform = "CUDA" })
+    ccw.call("spec.stages", { x:to(ccw.device("sim:7", { as = "CUDA" })) }, "f32[3]", nil, { platform = "CUDA" })
     assert.equal("instantiate(type,type) prepare(buffer,buffer) initialize(buffer,buffer) execute(buffer,buffer)", table.concat(steps, " "))
   end)
 

@@ -60,7 +60,7 @@ describe("CC-36 stages, case C59", function()
   end)
 
   it("are those on another platform, and instantiate gets prototypes of the operands", function()
-    ccw.call(frames, { x }, "f32[2]", nil, { platform = "GPU" })
+    ccw.call(frames, { x:to "sim:7" }, "f32[2]")
     assert.equal("instantiate(1,1,none) prepare(1,1,data) initialize(1,1,data) execute(1,1,data)", steps())
   end)
 

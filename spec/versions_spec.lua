@@ -152,7 +152,7 @@ for version, minor in pairs(versions) do
       end
       assert.equal("iee", ran(handlers))
       assert.equal("ipnepne", ran(handlers, { stages = "all" }))
-      assert.equal("ipnepne", ran(handlers, { platform = "cuda" }))
+      assert.equal("ipnepne", ran(handlers, { device = "sim:7" }))
       assert.equal("inene", ran(handlers, { stages = { "execute", "initialize" } }))
       assert.equal("ee", ran({ execute = lib.NoteExecute }, { stages = "all" }))
       handlers.initialize = nil

@@ -9,7 +9,8 @@
 #include "base/text.h"
 
 /* In the order in which they are listed. */
-static const ccw_device_family *const families[] = {&ccw_family_host, &ccw_family_sim};
+static const ccw_device_family *const families[] = {
+    &ccw_family_host, &ccw_family_sim, &ccw_family_cuda, &ccw_family_rocm};
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -59,7 +60,10 @@ static bool read_name(const char *name, size_t length, size_t *out_family_length
 static ccw_status no_device(const char *name, size_t length)
 {
   ccw_text text = {0};
-  ccw_near near = ccw_near_to(name, length);
+  size_t family_length;
+  int32_t ordinal;
+  read_name(name, length, &family_length, &ordinal);
+  ccw_near near = ccw_near_to(name, family_length);
   ccw_text_add(&text, "no device is called ");
   ccw_text_add_quoted(&text, name, length);
   for (int i = 0; i < FAMILIES; ++i) ccw_near_offer(&near, families[i]->name, strlen(families[i]->name));
@@ -127,6 +131,11 @@ ccw_device_info ccw_device_describe(ccw_device *device)
 }
 
 ccw_status ccw_device_synchronize(ccw_device *device) { return device->ops->synchronize(device); }
+
+ccw_status ccw_device_make_current(ccw_device *device)
+{
+  return device->ops->make_current ? device->ops->make_current(device) : ccw_ok();
+}
 
 ccw_status ccw_device_reset(ccw_device *device)
 {

@@ -87,6 +87,8 @@ typedef struct ccw_device_ops {
   bool takes_platforms; /* it answers to another platform when it is asked to */
   /* (optional) Sets an option of the device. NOT_FOUND: there is none of that name. */
   ccw_status (*set)(ccw_device *device, const char *option, double value);
+  /* (optional: nothing to do) Makes it the current device of this thread, for code that uses the vendor's runtime. */
+  ccw_status (*make_current)(ccw_device *device);
   /* (optional: there are none) What host code did to the device's memory since the last time: up to `most`; how many. */
   int64_t (*take_accesses)(ccw_device *device, ccw_host_access *accesses, int64_t most);
   /* (optional: nobody knows) The kernel that broke the device; false: none did. */

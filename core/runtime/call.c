@@ -364,6 +364,7 @@ static inline ccw_status frame_of(
 static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
 {
   ccw_frame *prototypes;
+  if (!call->is_on_host) CCW_TRY(ccw_device_make_current(call->context.device));
   CCW_TRY(frame_of(call, stage, &call->run, &prototypes));
   call->run.ctx = &call->context;
   call->context.stage = stage;
@@ -669,7 +670,9 @@ static ccw_status capture(ccw_call *call, ccw_graph **out_graph)
   const XLA_FFI_ExecutionStage stage = XLA_FFI_ExecutionStage_EXECUTE;
   CCW_TRY(check_instantiated(call));
   CCW_TRY(ccw_stream_begin_capture(call->context.stream));
+  call->context.is_captured = true;
   ccw_status status = call_stage(call, stage);
+  call->context.is_captured = false;
   if (!status.code && call->run.future) {
     status = wait_for_future(call);
     if (!status.code) status = ccw_internal("it left a future, which a graph cannot wait for");

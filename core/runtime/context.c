@@ -154,6 +154,8 @@ ccw_status ccw_context_allocate(XLA_FFI_InvokeContext *context, size_t size, siz
   if (context->like_xla && !context->device) return ccw_invalid("XLA has no scratch memory on the CPU");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > MOST_ALIGNMENT)
     return ccw_invalid("scratch: expected an alignment of 1, 2, 4, 8 or %d, got %zu", MOST_ALIGNMENT, alignment);
+  if (context->is_captured)
+    return ccw_failed_precondition("scratch: it ends with the call, and what is captured goes on");
   CCW_TRY_LET(ccw_scratch_block *, block, new_block, context, size);
   pthread_mutex_lock(&context->scratch_lock);
   block->next = context->scratch;

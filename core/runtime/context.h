@@ -25,6 +25,7 @@ struct XLA_FFI_InvokeContext {
   int64_t run_id;
   int32_t device_ordinal; /* -1: unknown */
   int minor;              /* of the FFI API 0.x that the function of this stage was built for */
+  bool is_captured;       /* what the handler queues outlives the call: there is no memory that ends with it */
   bool like_xla;          /* nothing is offered that XLA's CPU does not have */
   ccw_state states[CCW_STATES];
   const ccw_user_data *user_data;

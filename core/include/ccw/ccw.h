@@ -298,6 +298,9 @@ CCW_API bool ccw_device_cannot(const ccw_device *device, size_t i, const char **
 /* Waits for all its work. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_synchronize(ccw_device *device);
 
+/* Makes it the current device of this thread, for code that uses the vendor's runtime, as a handler does: cudaGetDevice. */
+CCW_API CCW_MUST_USE ccw_status ccw_device_make_current(ccw_device *device);
+
 /* Forgets its work, its memory and its failure. Memory that was taken before is gone: to give it back is fine and does nothing, to use
  * it is an error. UNIMPLEMENTED. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_reset(ccw_device *device);
