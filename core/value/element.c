@@ -236,3 +236,4 @@ void ccw_element_store(void *memory, int64_t index, ccw_scalar scalar)
 }
 
 ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory) { return ccw_element_load(dtype, memory, 0); }
+void ccw_scalar_store(ccw_scalar scalar, void *memory) { ccw_element_store(memory, 0, scalar); }

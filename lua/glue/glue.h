@@ -16,7 +16,7 @@
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
     CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[], CCW_DEVICE[], CCW_STREAM[],
-    CCW_EVENT[], CCW_GRAPH[];
+    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -201,5 +201,7 @@ void open_promises(lua_State *L);
 void open_states(lua_State *L);
 void open_closures(lua_State *L);
 void open_patterns(lua_State *L);
+void open_compilers(lua_State *L);
+void open_kernels(lua_State *L);
 
 #endif

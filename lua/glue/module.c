@@ -8,7 +8,8 @@ const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = 
            CCW_LIBRARY[] = "ccw.library", CCW_CALL[] = "ccw.call", CCW_SIGNATURE[] = "ccw.signature",
            CCW_ERROR[] = "ccw.error", CCW_SCRATCH[] = "ccw.scratch", CCW_THREADS[] = "ccw.threads",
            CCW_PROMISE[] = "ccw.promise", CCW_DEVICE[] = "ccw.device", CCW_STREAM[] = "ccw.stream",
-           CCW_EVENT[] = "ccw.event", CCW_GRAPH[] = "ccw.graph";
+           CCW_EVENT[] = "ccw.event", CCW_GRAPH[] = "ccw.graph", CCW_MODULE[] = "ccw.module",
+           CCW_KERNEL[] = "ccw.kernel";
 
 void set_kind(lua_State *L, const char *kind)
 {
@@ -138,5 +139,7 @@ int luaopen_ccw_core(lua_State *L)
   open_states(L);
   open_closures(L);
   open_patterns(L);
+  open_compilers(L);
+  open_kernels(L);
   return 1;
 }

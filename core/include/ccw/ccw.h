@@ -165,6 +165,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_scalar_fit(ccw_scalar scalar, ccw_dtype dtyp
 /* Reads an element of that dtype, which is one, out of memory at any address. */
 CCW_API ccw_scalar ccw_scalar_load(ccw_dtype dtype, const void *memory);
 
+/* Writes a number as an element of its dtype, to memory at any address. */
+CCW_API void ccw_scalar_store(ccw_scalar scalar, void *memory);
+
 /* The same dtype and number; 0.0 is -0.0, and a NaN equals nothing. */
 CCW_API bool ccw_scalar_equal(ccw_scalar a, ccw_scalar b);
 
@@ -459,6 +462,45 @@ CCW_API CCW_MUST_USE ccw_status ccw_graph_launch(ccw_graph *graph, ccw_stream *s
 
 /* Lets go of it. NULL is fine. */
 CCW_API void ccw_graph_free(ccw_graph *graph);
+
+/* ==== compiling =========================================================================================================
+ *
+ * A source becomes a file of code: a library of handlers, or kernels for a device. What was compiled once is kept in a folder, $CCW_CACHE,
+ * $XDG_CACHE_HOME/ccw or ~/.cache/ccw, and is found there by all that decided about it: the text, its name, the flags, the compiler, and the
+ * files that were included. No compiler is needed to build or to start this library; each is looked for when it is wanted: $CC and
+ * $CXX or the system's, NVRTC ($CCW_NVRTC), HIPRTC ($CCW_HIPRTC). The headers of ccw are found beside the library, or in $CCW_INCLUDE. */
+
+enum { CCW_COMPILE_SECONDS = 60 };
+
+typedef struct ccw_source {
+  const char *language; /* "c" or "c++": handlers; "sim", "cuda" or "rocm": kernels */
+  const char *name;     /* what messages call it, "axpy.cu"; NULL: "source.c" and the like */
+  const char *text;     /* up to 64 MiB */
+  size_t length;
+  const char *architecture; /* of cuda "sm_90" or, for PTX, "compute_90"; of rocm "gfx90a"; NULL else */
+  const char *const *flags; /* for the compiler, behind those of ccw */
+  size_t flag_count;
+  const char *const *kernels; /* that are wanted: "axpy", "axpy<float>", "mine::axpy" */
+  size_t kernel_count;
+  double time_limit; /* seconds; 0: CCW_COMPILE_SECONDS */
+} ccw_source;
+
+typedef struct ccw_compiled {
+  ccw_text path;    /* the file */
+  ccw_text symbols; /* of each kernel that was wanted, a line each: its name for ccw_module_kernel */
+  ccw_text log;     /* all that the compiler said, up to 1 MiB; after a failure, too */
+  bool was_kept;    /* it had been compiled before */
+} ccw_compiled;
+
+/* Compiles a source, or finds what it became before. What is found stays as long as nobody removes it from the folder. Free the
+ * outcome with ccw_compiled_free, after a failure, too. May be called from any thread; several processes may share the folder.
+ * INVALID_ARGUMENT: it does not compile, with the errors and the lines of the source that they are about. NOT_FOUND: a kernel that was wanted is
+ * not there. UNAVAILABLE: there is no such compiler, or no folder that can be written, and what to do about it. DEADLINE_EXCEEDED: it took too
+ * long. OUT_OF_RANGE: the source is too large. */
+CCW_API CCW_MUST_USE ccw_status ccw_compile(const ccw_source *source, ccw_compiled *out_compiled);
+
+/* Frees the texts. */
+CCW_API void ccw_compiled_free(ccw_compiled *compiled);
 
 /* ==== buffer ===========================================================================================================
  *

@@ -33,10 +33,12 @@
 #define CCW_ON_SIM 1
 #endif
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
-#define CCW_KERNELS_ONLY 1 /* compiled at run time: there are no headers, and what this needs is there */
+#define CCW_KERNELS_ONLY 1 /* compiled at run time: there is nothing but the device */
 #endif
 
-#if !defined(CCW_KERNELS_ONLY)
+#if defined(CCW_KERNELS_ONLY)
+#include "kernel_rtc.h"
+#else
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -74,17 +76,11 @@
 namespace ccw
 {
 
-#if defined(CCW_KERNELS_ONLY)
-using index = long long;
-#else
-using index = int64_t;
-#endif
-
 /* This thread's number in the x of the grid. */
-__device__ inline index thread() { return static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline int64_t thread() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 /* How many there are. */
-__device__ inline index threads() { return static_cast<index>(gridDim.x) * blockDim.x; }
+__device__ inline int64_t threads() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 /* A set of lanes of a warp, and all of them: the masks of shuffles and votes. */
 #if defined(CCW_ON_CUDA)
