@@ -23,10 +23,10 @@ end
 describe("README.md", function()
   setup(function()
     for _, block in ipairs(blocks "c") do support.write(block.label .. ".c", block.code) end
+    for _, block in ipairs(blocks "c%+%+") do support.write(block.label .. ".cu", block.code) end
     for _, block in ipairs(blocks "sh") do
-      local compile = block.code:match "cc %-shared [^\n]+"
-      if compile then
-        local output, good = support.sh(("cd '%s' && %s"):format(support.temporary(), compile:gsub("^cc ", "cc -Wall -Wextra -Werror ")
+      for compile in ("\n" .. block.code):gmatch "\n(c[c+]+ %-[^\n]+)" do
+        local output, good = support.sh(("cd '%s' && %s"):format(support.temporary(), compile:gsub("^c[c+]+ ", "%0-Wall -Wextra -Werror ")
           :gsub("%-Icore", "-I" .. support.root .. "/core")))
         assert(good, output)
       end
