@@ -139,7 +139,6 @@ int main(int, char **arguments)
   float *x = on_sim(COUNT), *y = on_sim(COUNT), *z = on_sim(COUNT);
   float *hx = on_host(COUNT), *hy = on_host(COUNT), *hz = on_host(COUNT);
   check(ccw_stream_synchronize(stream));
-  for (int64_t i = 0; i < COUNT; ++i) hz[i] = 1;
 
   ccw_library *library;
   check(ccw_library_open(arguments[1], &library));
