@@ -212,7 +212,7 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.equal("", complete "zzz")
     local _, list = session:complete "ccw.s"
     table.sort(list)
-    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "signature" }, list)
+    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "shard", "signature" }, list)
     assert.equal("", (session:complete "lib.scale("))
   end)
 end)

@@ -20,6 +20,7 @@ static const size_t WINDOW = (size_t)16 << 30; /* so far allocations go before a
 static const size_t MOST_BEHIND = (size_t)1 << 30;
 static const size_t MOST_MIRRORED = (size_t)64 << 20;
 static const size_t PATTERN = 4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and costs nothing */
+static const size_t LARGE = 4 << 20;
 
 enum { FRESH = 0xCB, RECORD_GRANULES = 3 };
 
@@ -261,12 +262,14 @@ static sim_allocation *take_record(sim_space *s)
 
 static bool prepare(sim_allocation *a)
 {
-  madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED); /* what strays wrote */
+  size_t size = (size_t)(a->last - a->first);
+  madvise(a->first, size, MADV_DONTNEED);                    /* what strays wrote */
+  if (size >= LARGE) madvise(a->first, size, MADV_HUGEPAGE); /* to open and close many pages takes its time */
   if (!ccw_sim_protect(a->first, a->last, PROT_READ | PROT_WRITE)) return false;
   ccw_sim_fill_front(a);
   memset(a->start, FRESH, a->size < PATTERN ? a->size : PATTERN);
   if (ccw_sim_protect(a->first, a->last, PROT_NONE)) return true;
-  madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED);
+  madvise(a->first, size, MADV_DONTNEED);
   return false;
 }
 
