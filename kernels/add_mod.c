@@ -36,7 +36,7 @@ CCW_HANDLER(add_mod, ARG(f32, 1, b), ARG(f32, 1, c), RET(f32, 1, a))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in add_mod.cu */
 ccw_status add_mod_launch(void *stream, const float *b, int64_t k, const float *c, float *a, int64_t n);
 
 CCW_HANDLER(add_mod_device, CTX(stream, stream), TRAIT(command_buffer_compatible), ARG(f32, 1, b), ARG(f32, 1, c),

@@ -28,7 +28,7 @@ CCW_HANDLER(axpy, ARG(any, any, x), ARG(any, any, y), RET(any, any, z), ATTR(f64
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in axpy.cu */
 ccw_status axpy_launch(
     void *stream, XLA_FFI_DataType dtype, double a, const void *x, const void *y, void *z, int64_t n);
 

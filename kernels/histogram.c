@@ -3,10 +3,12 @@
 
 static ccw_status check(ccw_arg_any x, ccw_ret_s32 counts)
 {
-  (void)counts; /* of any size */
   CCW_TRY(ccw_verify("arg 0 'x'", x, ccw_with_dtype(ccw_any(), s32, u8)));
-  if (ccw_elements(x) > INT32_MAX)
-    return ccw_invalid("arg 0 'x': expected %d elements at the most, got %lld", INT32_MAX, (long long)ccw_elements(x));
+  int64_t n = ccw_elements(x);
+  if (n > INT32_MAX)
+    return ccw_invalid("arg 0 'x': expected %d elements at the most, got %lld", INT32_MAX, (long long)n);
+  if (counts.data == x.data && n > 0)
+    return ccw_invalid("result 0 'counts': expected memory of its own, got that of arg 0");
   return ccw_ok();
 }
 
@@ -27,7 +29,7 @@ CCW_HANDLER(histogram, ARG(any, any, x), RET(s32, 1, counts))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in histogram.cu */
 ccw_status histogram_launch(
     void *stream, XLA_FFI_DataType dtype, const void *x, int64_t n, int32_t *counts, int64_t bins);
 

@@ -36,7 +36,7 @@ CCW_HANDLER(mandelbrot, RET(s32, 2, picture), ATTR(array(f64), centre), ATTR(f64
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in mandelbrot.cu */
 ccw_status mandelbrot_launch(void *stream, int32_t *picture, int64_t rows, int64_t cols, double x_centre,
     double y_centre, double width, int32_t limit);
 

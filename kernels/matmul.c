@@ -65,7 +65,7 @@ CCW_HANDLER(matmul, ARG(f32, 2, a), ARG(f32, 2, b), RET(f32, 2, c))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in matmul.cu */
 ccw_status matmul_launch(void *stream, const float *a, const float *b, float *c, int64_t m, int64_t k, int64_t n);
 
 CCW_HANDLER(matmul_device, CTX(stream, stream), TRAIT(command_buffer_compatible), ARG(f32, 2, a), ARG(f32, 2, b),

@@ -61,7 +61,7 @@ CCW_HANDLER(reduce, ARG(f32, 2, x), RET(f32, 1, y), ATTR(enum(reduction), how))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in reduce.cu */
 ccw_status reduce_launch(void *stream, int32_t how, const float *x, float *y, int64_t rows, int64_t cols);
 
 CCW_HANDLER(reduce_device, CTX(stream, stream), TRAIT(command_buffer_compatible), ARG(f32, 2, x), RET(f32, 1, y),

@@ -37,7 +37,7 @@ CCW_HANDLER(rms_norm, ARG(f32, 2, x), ARG(f32, 1, weight), RET(f32, 2, y), ATTR(
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in rms_norm.cu */
 ccw_status rms_norm_launch(
     void *stream, const float *x, const float *weight, float *y, int64_t rows, int64_t n, float eps);
 

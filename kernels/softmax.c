@@ -25,7 +25,7 @@ CCW_HANDLER(softmax, ARG(f32, 2, x), RET(f32, 2, y))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in softmax.cu */
 ccw_status softmax_launch(void *stream, const float *x, float *y, int64_t rows, int64_t n);
 
 CCW_HANDLER(softmax_device, CTX(stream, stream), TRAIT(command_buffer_compatible), ARG(f32, 2, x), RET(f32, 2, y))

@@ -53,7 +53,7 @@ CCW_HANDLER(transpose, ARG(any, 2, x), RET(any, 2, y))
   return ccw_ok();
 }
 
-#ifdef CCW_DEVICE
+#ifdef CCW_DEVICE /* its code is in transpose.cu */
 ccw_status transpose_launch(void *stream, const void *x, void *y, int64_t rows, int64_t cols, int64_t element_size);
 
 CCW_HANDLER(transpose_device, CTX(stream, stream), TRAIT(command_buffer_compatible), ARG(any, 2, x), RET(any, 2, y))

@@ -45,6 +45,13 @@ need() {
   fi
 }
 
+# want WHAT PACKAGE...: the same, and goes on without them where they cannot be had.
+want() {
+  local what=$1
+  shift
+  (need "$@") || say "going on without $what"
+}
+
 need_to_build() {
   need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev libdw-dev libffi-dev
 }
@@ -67,6 +74,16 @@ python=/usr/bin/python3
 need_python() {
   need python3 python3-pip
   need "libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+}
+
+# Sets `nvcc` to the one of this machine or, where it has none, to one from PyPI; to "" where that could not be had.
+fetch_nvcc() {
+  nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc "$build"/cuda/nvidia/*/bin/nvcc 2>/dev/null | head -n 1 || true)
+  [ -z "$nvcc" ] || return 0
+  say "fetching nvcc"
+  "$python" -m pip install --quiet --disable-pip-version-check --target "$build/cuda" nvidia-cuda-nvcc nvidia-cuda-runtime \
+    >"$build/log/nvcc.log" 2>&1 || say "nvcc could not be had: $(tail -n 1 "$build/log/nvcc.log")"
+  nvcc=$(ls "$build"/cuda/nvidia/*/bin/nvcc 2>/dev/null | head -n 1 || true)
 }
 
 # The wheel of klujax is 3 MB; its module klujax_cpp needs no JAX.

@@ -89,8 +89,8 @@ describe("the house", function()
 
   it("is formatted by clang-format", function()
     if not support.sh "clang-format --version":find "version" then return pending "clang-format is not here" end
-    local output, good = support.sh(("cd '%s' && clang-format --dry-run -Werror %s"):format(support.root, table.concat(
-      lines(("cd '%s' && find core lua kernels scripts spec -name '*.[ch]' -o -path 'core/*.cc'"):format(support.root)), " ")))
+    local files = "find core lua kernels scripts spec -name '*.[ch]' -o -name '*.cu' -o -path 'core/*.cc'"
+    local output, good = support.sh(("cd '%s' && clang-format --dry-run -Werror $(%s)"):format(support.root, files))
     assert.is_true(good, output)
   end)
 

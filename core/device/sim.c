@@ -161,8 +161,8 @@ static ccw_status reset(ccw_device *base)
 {
   sim_device *device = ccw_sim_of(base);
   ccw_sim_lock();
-  ccw_sim_drop_capture(device);
   ccw_sim_drop_work(device);
+  ccw_sim_drop_capture(device);
   ccw_sim_forget_memory(device);
   device->failure = XLA_FFI_Error_Code_OK;
   device->is_broken = device->has_fault = false;
@@ -253,7 +253,7 @@ static ccw_status handler_allocates(ccw_sim_stream *handle, size_t size, void **
 
 static ccw_status handler_releases(ccw_sim_stream *handle, void *memory)
 {
-  return memory ? ccw_sim_give_memory(stream_of(handle)->device, memory) : ccw_ok();
+  return memory ? ccw_sim_give_memory(stream_of(handle)->device, memory, true) : ccw_ok();
 }
 
 static ccw_status handler_creates(ccw_sim_stream *handle, ccw_sim_stream **out_stream)

@@ -1,8 +1,10 @@
 /* sim.h: the parts of a simulated GPU, for its own files.
  *
  *   sim.c         the devices and their options: what a device's tables point to
- *   sim_memory.c  the address range, what is taken of it, and who touches it
+ *   sim_memory.c  the address range, and what is taken of it
+ *   sim_touch.c   who touches it: launches, and host code
  *   sim_queue.c   streams, events, the work that is queued, and its order
+ *   sim_copy.c    copies and fills
  *   sim_race.c    what is ordered before what, and two operations that are not
  *   sim_launch.c  launches, and modules
  *   sim_graph.c   captures
@@ -46,6 +48,7 @@ typedef struct sim_module sim_module;
 enum {
   SIM_NEVER, /* not an allocation */
   SIM_LIVE,
+  SIM_LEAVING, /* freed, but for work that was queued before a capture, which is not over */
   SIM_FREED,
   SIM_FORGOTTEN, /* by reset, and not given back yet */
 };
@@ -67,6 +70,17 @@ struct sim_allocation {
   bool is_accessed;
   char site[SIM_SITE]; /* "" where nobody knows */
 };
+
+static inline bool ccw_sim_is_live(const sim_allocation *allocation)
+{
+  int state = allocation ? atomic_load(&allocation->state) : SIM_NEVER;
+  return state == SIM_LIVE || state == SIM_LEAVING;
+}
+
+static inline bool ccw_sim_is_inside(const sim_allocation *allocation, const void *address)
+{
+  return (uintptr_t)address - (uintptr_t)allocation->start < allocation->size;
+}
 
 /* An access of host code; written by whoever faults. */
 typedef struct sim_note {
@@ -90,6 +104,7 @@ typedef struct sim_space {
   sim_allocation *oldest, *newest;         /* of those that live */
   int64_t allocations;                     /* so far */
   size_t in_use;                           /* bytes */
+  int64_t leaving;                         /* allocations */
   sim_allocation *opened;                  /* by launches of the work under way */
   sim_allocation *_Atomic seen;            /* by host code */
   _Atomic uintptr_t stray_low, stray_high; /* addresses of nobody that host code has touched lie in between */
@@ -103,8 +118,9 @@ CCW_MUST_USE ccw_status ccw_sim_space_open(sim_device *device);
 
 CCW_MUST_USE ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, void **out_memory);
 
-/* Not while work is queued. */
-CCW_MUST_USE ccw_status ccw_sim_release(sim_device *device, void *memory);
+/* Not while work is queued, unless it is `later`: then it goes with ccw_sim_release_leaving. INVALID_ARGUMENT. */
+CCW_MUST_USE ccw_status ccw_sim_release(sim_device *device, void *memory, bool later);
+void ccw_sim_release_leaving(sim_device *device);
 
 void ccw_sim_forget_memory(sim_device *device);
 
@@ -125,6 +141,20 @@ void ccw_sim_describe_allocation(const sim_allocation *allocation, char out_text
 
 /* "it is memory of the host": why the bytes are none of the device's that may be used. */
 void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_t size, char out_text[SIM_WHAT]);
+
+/* What its first page holds in front of it, and the byte there that has changed and is nearest to it; NULL: none has. */
+void ccw_sim_fill_front(const sim_allocation *allocation);
+unsigned char *ccw_sim_find_damage(const sim_allocation *allocation);
+
+/* Where what launches write over is kept, of an allocation where it is. */
+bool ccw_sim_is_mirrored(const sim_space *space, const sim_allocation *allocation);
+unsigned char *ccw_sim_mirrored(const sim_space *space, const unsigned char *address);
+
+size_t ccw_sim_page_size(void);
+bool ccw_sim_protect(unsigned char *from, unsigned char *to, int what); /* PROT_READ and so on */
+
+/* A ccw_fault_taker. */
+bool ccw_sim_take_fault(void *device, const ccw_fault *fault);
 
 /* Lets the device itself touch bytes of an allocation, and no longer. False where the system has no memory for that. */
 bool ccw_sim_open(const sim_device *device, void *memory, size_t size, bool for_write);
@@ -194,6 +224,9 @@ int64_t ccw_sim_clock_length(void);
 void ccw_sim_check_race(
     const sim_operation *operation, sim_allocation *allocation, const sim_parts *parts, bool is_write);
 void ccw_sim_forget_accesses(sim_access **accesses);
+
+/* Whether an operation that reads, or writes, an allocation conflicts by it with what a stream did there after its operation `since`. */
+bool ccw_sim_is_rival(const sim_allocation *allocation, bool is_write, const sim_stream *stream, int64_t since);
 
 /* When nothing is queued: forgets the accesses for which the host has waited, since all that comes is ordered behind them. */
 void ccw_sim_forget_ordered_accesses(void);
@@ -275,13 +308,20 @@ void ccw_sim_drop_work(sim_device *device);
 
 CCW_MUST_USE ccw_status ccw_sim_synchronize_device(sim_device *device);
 
+/* For all work of the device. What fails is told by who waits next. */
+void ccw_sim_wait_for_all(sim_device *device);
+
+bool ccw_sim_is_on_device(const sim_stream *stream, const void *address);
+void ccw_sim_copy_run(const sim_operation *operation);
+void ccw_sim_fill_run(const sim_operation *operation);
+
 extern const ccw_memory_ops ccw_sim_memory_ops;
 extern const ccw_stream_ops ccw_sim_stream_ops;
 extern const ccw_event_ops ccw_sim_event_ops;
 
 /* What handlers ask for. */
 CCW_MUST_USE ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site, void **out_memory);
-CCW_MUST_USE ccw_status ccw_sim_give_memory(sim_device *device, void *memory);
+CCW_MUST_USE ccw_status ccw_sim_give_memory(sim_device *device, void *memory, bool is_handler);
 CCW_MUST_USE ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t size);
 CCW_MUST_USE ccw_status ccw_sim_fill(sim_stream *stream, void *memory, int byte, size_t size);
 CCW_MUST_USE ccw_status ccw_sim_synchronize(sim_stream *stream);
@@ -293,6 +333,7 @@ extern const ccw_code_ops ccw_sim_code_ops;
 CCW_MUST_USE ccw_status ccw_sim_launch_queue(sim_stream *stream, const ccw_sim_launch *launch, sim_module *module);
 void ccw_sim_launch_run(sim_stream *stream, const sim_operation *operation);
 void ccw_sim_describe_limits(ccw_device_info *info);
+bool ccw_sim_launch_uses(const sim_operation *operation, const sim_allocation *allocation);
 void ccw_sim_module_retain(sim_module *module);
 void ccw_sim_module_release(sim_module *module);
 
@@ -312,6 +353,9 @@ extern const ccw_graph_ops ccw_sim_graph_ops;
 
 /* FAILED_PRECONDITION while a stream of the device is captured, which then fails. `what` is a subject, "synchronizing". */
 CCW_MUST_USE ccw_status ccw_sim_check_capture(sim_device *device, const char *what);
+
+/* Whether what is captured uses the memory. */
+bool ccw_sim_captures(sim_device *device, const void *memory);
 
 /* While a stream of the device is captured: adds to it what another queues; owns the operation. */
 CCW_MUST_USE ccw_status ccw_sim_capture(sim_stream *stream, sim_operation *operation);
@@ -350,7 +394,7 @@ struct sim_device {
 
 static inline sim_device *ccw_sim_of(const ccw_device *device) { return (sim_device *)(uintptr_t)device; }
 
-/* All sims that are open, up to the first NULL. */
+/* The sim of that number, below SIM_DEVICES; NULL: nobody has opened it. */
 sim_device *ccw_sim_number(int i);
 
 void ccw_sim_lock(void);

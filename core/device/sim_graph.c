@@ -22,6 +22,9 @@ static void leave(sim_device *device)
 {
   for (sim_stream *stream = device->streams; stream; stream = stream->next) stream->capture = NULL;
   device->capture = NULL;
+  if (device->space.leaving == 0) return;
+  ccw_sim_wait_for_all(device);
+  ccw_sim_release_leaving(device);
 }
 
 void ccw_sim_drop_capture(sim_device *device)
@@ -66,6 +69,22 @@ static ccw_status check_part(sim_stream *stream)
   if (stream->capture == graph) return graph->is_invalid ? ccw_failed_precondition("%s", graph->reason) : ccw_ok();
   snprintf(what, sizeof what, "using stream %lld, which does not wait for it,", (long long)stream->base.number);
   return ccw_sim_check_capture(stream->device, what);
+}
+
+static bool uses(const sim_operation *operation, const sim_allocation *allocation)
+{
+  if (operation->kind == SIM_LAUNCH) return ccw_sim_launch_uses(operation, allocation);
+  return ccw_sim_is_inside(allocation, operation->to) ||
+         (operation->kind == SIM_COPY && ccw_sim_is_inside(allocation, operation->from));
+}
+
+bool ccw_sim_captures(sim_device *device, const void *memory)
+{
+  const sim_allocation *allocation = ccw_sim_allocation_at(device, memory);
+  if (!allocation) return false;
+  for (const sim_operation *operation = device->capture->first; operation; operation = operation->next)
+    if (uses(operation, allocation)) return true;
+  return false;
 }
 
 /* ---- taking part ----------------------------------------------------------------------------------------------------- */

@@ -88,11 +88,28 @@ static ccw_kernel_fault *start_fault(sim_device *device, const char *kernel)
   return fault;
 }
 
+/* The address that parameter `i` holds; NULL where it is no pointer. */
+static const void *pointer_of(const sim_operation *operation, uint32_t i)
+{
+  const ccw_sim_parameter *p = &operation->launch.kernel->parameters[i];
+  const void *address = NULL;
+  if (p->is_pointer && p->size == sizeof address)
+    memcpy(&address, (const char *)operation->launch.arguments + p->offset, sizeof address);
+  return address;
+}
+
+bool ccw_sim_launch_uses(const sim_operation *operation, const sim_allocation *allocation)
+{
+  for (uint32_t i = 0; i < operation->launch.kernel->parameter_count; ++i)
+    if (ccw_sim_is_inside(allocation, pointer_of(operation, i))) return true;
+  return false;
+}
+
 /* An address one past the end is fine, as long as nobody reads there. */
 static bool is_good(const sim_device *device, const void *address)
 {
   sim_allocation *a = ccw_sim_allocation_at(device, address);
-  return !address || (a && atomic_load(&a->state) == SIM_LIVE && (uintptr_t)address - (uintptr_t)a->start <= a->size);
+  return !address || (ccw_sim_is_live(a) && (uintptr_t)address - (uintptr_t)a->start <= a->size);
 }
 
 /* A GPU would read garbage, or fault; here a pointer to what is not the device's does not get so far. */
@@ -101,10 +118,7 @@ static bool check_pointers(sim_device *device, const sim_operation *operation)
   const ccw_sim_kernel *kernel = operation->launch.kernel;
   char why[SIM_WHAT], text[SIM_TEXT];
   for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
-    const ccw_sim_parameter *p = &kernel->parameters[i];
-    const void *address;
-    if (!p->is_pointer || p->size != sizeof address) continue;
-    memcpy(&address, (const char *)operation->arguments + p->offset, sizeof address);
+    const void *address = pointer_of(operation, i);
     if (is_good(device, address)) continue;
     ccw_sim_describe_memory(device, address, 1, why);
     snprintf(text, sizeof text, "launch of %s: arg %u: expected memory of this device: %s (CUDA_ERROR_ILLEGAL_ADDRESS)",

@@ -11,30 +11,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/mix.h"
-#include "base/text.h"
 #include "device/sim.h"
-#include "device/simt.h"
 
 static const size_t RANGE = (size_t)256 << 30, LEAST_RANGE = (size_t)1 << 30; /* addresses, which cost nothing */
 static const size_t GRANULE = 64 << 10;                                       /* an allocation takes three or more */
 static const size_t WINDOW = (size_t)16 << 30; /* so far allocations go before addresses are used again */
 static const size_t MOST_BEHIND = (size_t)1 << 30;
 static const size_t MOST_MIRRORED = (size_t)64 << 20;
-static const size_t PATTERN =
-    4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and takes no memory */
+static const size_t PATTERN = 4 << 20; /* bytes of fresh memory that are filled; the rest is zero, and costs nothing */
 
-enum { FRESH = 0xCB, CHUNKS = 64, RECORD_GRANULES = 3 };
+enum { FRESH = 0xCB, RECORD_GRANULES = 3 };
 
-static size_t page_size(void)
+size_t ccw_sim_page_size(void)
 {
   static size_t size;
   if (!size) size = (size_t)sysconf(_SC_PAGESIZE);
   return size;
 }
 
-static bool allow(unsigned char *from, unsigned char *to, int what)
+bool ccw_sim_protect(unsigned char *from, unsigned char *to, int what)
 {
   return from == to || mprotect(from, (size_t)(to - from), what) == 0;
 }
@@ -54,8 +50,8 @@ static const unsigned char *front_page(void)
 {
   static unsigned char *page;
   if (page) return page;
-  page = reserve(page_size(), PROT_READ | PROT_WRITE);
-  for (size_t i = 0; page && i < page_size(); ++i) page[i] = (unsigned char)(ccw_mix(i / 8) >> i % 8 * 8);
+  page = reserve(ccw_sim_page_size(), PROT_READ | PROT_WRITE);
+  for (size_t i = 0; page && i < ccw_sim_page_size(); ++i) page[i] = (unsigned char)(ccw_mix(i / 8) >> i % 8 * 8);
   return page;
 }
 
@@ -63,19 +59,17 @@ static const unsigned char *front_page(void)
  * parted: and there are only so many mappings. */
 static bool touch(unsigned char *base)
 {
-  if (!allow(base, base + page_size(), PROT_READ | PROT_WRITE)) return false;
+  if (!ccw_sim_protect(base, base + ccw_sim_page_size(), PROT_READ | PROT_WRITE)) return false;
   *(volatile unsigned char *)base = 1;
-  madvise(base, page_size(), MADV_DONTNEED);
-  return allow(base, base + page_size(), PROT_NONE);
+  madvise(base, ccw_sim_page_size(), MADV_DONTNEED);
+  return ccw_sim_protect(base, base + ccw_sim_page_size(), PROT_NONE);
 }
-
-static bool take_fault(void *context, const ccw_fault *fault);
 
 static ccw_status own(sim_space *s, sim_device *device)
 {
   uintptr_t base = (uintptr_t)s->base;
   int place; /* for good */
-  return ccw_fault_own(base, base + s->granules * GRANULE, take_fault, device, &place);
+  return ccw_fault_own(base, base + s->granules * GRANULE, ccw_sim_take_fault, device, &place);
 }
 
 ccw_status ccw_sim_space_open(sim_device *device)
@@ -125,17 +119,10 @@ sim_allocation *ccw_sim_allocation_at(const sim_device *device, const void *addr
   return is_in(s, address) ? atomic_load(&s->owners[((uintptr_t)address - (uintptr_t)s->base) / GRANULE]) : NULL;
 }
 
-static bool is_inside(const sim_allocation *a, const void *address)
-{
-  return (uintptr_t)address - (uintptr_t)a->start < a->size;
-}
-
-static bool is_live(const sim_allocation *a) { return a && atomic_load(&a->state) == SIM_LIVE; }
-
 bool ccw_sim_is_within(const sim_device *device, const void *memory, size_t size, sim_allocation **out_allocation)
 {
   sim_allocation *a = ccw_sim_allocation_at(device, memory);
-  if (!is_live(a) || !is_inside(a, memory)) return false;
+  if (!ccw_sim_is_live(a) || !ccw_sim_is_inside(a, memory)) return false;
   *out_allocation = a;
   return size <= a->size - (size_t)((const unsigned char *)memory - a->start);
 }
@@ -167,10 +154,10 @@ void ccw_sim_describe_memory(const sim_device *device, const void *memory, size_
     snprintf(out_text, SIM_WHAT, "it lies %lld bytes in front of %.200s", -at, what);
   else if ((size_t)at >= a->size)
     snprintf(out_text, SIM_WHAT, "it lies %lld bytes behind %.200s", at - (long long)a->size, what);
-  else if (atomic_load(&a->state) == SIM_FREED)
-    snprintf(out_text, SIM_WHAT, "it was freed: %.200s", what);
   else if (atomic_load(&a->state) == SIM_FORGOTTEN)
     snprintf(out_text, SIM_WHAT, "it went when the device was reset: %.200s", what);
+  else if (!ccw_sim_is_live(a))
+    snprintf(out_text, SIM_WHAT, "it was freed: %.200s", what);
   else
     snprintf(out_text, SIM_WHAT, "%zu bytes from byte %lld on pass the end of %.200s", size, at, what);
 }
@@ -184,7 +171,7 @@ void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, ch
   char what[SIM_WHAT];
   if (a) ccw_sim_describe_allocation(a, what);
   long long at = a ? (long long)((const unsigned char *)address - a->start) : 0;
-  if (!owner && fault->address < page_size())
+  if (!owner && fault->address < ccw_sim_page_size())
     snprintf(out_text, SIM_WHAT, "%s through a null pointer", verb);
   else if (!owner)
     snprintf(out_text, SIM_WHAT, "%s %p, which is no memory of the device", verb, address);
@@ -196,7 +183,7 @@ void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, ch
     snprintf(out_text, SIM_WHAT, "%s in front of %.200s: byte %lld", verb, what, at);
   else if ((size_t)at >= a->size)
     snprintf(out_text, SIM_WHAT, "%s past the end of %.200s: byte %lld", verb, what, at);
-  else if (!is_live(a))
+  else if (!ccw_sim_is_live(a))
     snprintf(out_text, SIM_WHAT, "%s what was freed: byte %lld of %.200s", verb, at, what);
   else
     snprintf(out_text, SIM_WHAT, "%s byte %lld of %.200s, and the system opens no more memory", verb, at, what);
@@ -204,10 +191,10 @@ void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, ch
 
 /* ---- taking and giving back ------------------------------------------------------------------------------------------ */
 
-static void fill_front(const sim_allocation *a) { memcpy(a->first, front_page(), (size_t)(a->start - a->first)); }
+void ccw_sim_fill_front(const sim_allocation *a) { memcpy(a->first, front_page(), (size_t)(a->start - a->first)); }
 
 /* The byte in front that is not as it was and is nearest to the start; NULL: all are. */
-static unsigned char *find_damage(const sim_allocation *a)
+unsigned char *ccw_sim_find_damage(const sim_allocation *a)
 {
   const unsigned char *page = front_page();
   size_t size = (size_t)(a->start - a->first);
@@ -224,8 +211,7 @@ static size_t granule_of(const sim_space *s, const unsigned char *address)
 /* What a reset took is kept until it is given back, so that this gives back nothing else. */
 static bool is_taken(const sim_allocation *a)
 {
-  int state = a ? atomic_load(&a->state) : SIM_NEVER;
-  return state == SIM_LIVE || state == SIM_FORGOTTEN;
+  return ccw_sim_is_live(a) || (a && atomic_load(&a->state) == SIM_FORGOTTEN);
 }
 
 /* A run of granules between two places that nobody has. */
@@ -276,10 +262,10 @@ static sim_allocation *take_record(sim_space *s)
 static bool prepare(sim_allocation *a)
 {
   madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED); /* what strays wrote */
-  if (!allow(a->first, a->last, PROT_READ | PROT_WRITE)) return false;
-  fill_front(a);
+  if (!ccw_sim_protect(a->first, a->last, PROT_READ | PROT_WRITE)) return false;
+  ccw_sim_fill_front(a);
   memset(a->start, FRESH, a->size < PATTERN ? a->size : PATTERN);
-  if (allow(a->first, a->last, PROT_NONE)) return true;
+  if (ccw_sim_protect(a->first, a->last, PROT_NONE)) return true;
   madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED);
   return false;
 }
@@ -288,7 +274,7 @@ static bool prepare(sim_allocation *a)
  * end by some times the size. */
 static bool lay_out(sim_space *s, size_t size, sim_allocation **out_allocation)
 {
-  size_t pages = ccw_align(size, page_size()), first;
+  size_t pages = ccw_align(size, ccw_sim_page_size()), first;
   size_t behind = pages < GRANULE ? GRANULE : pages > MOST_BEHIND ? MOST_BEHIND : pages;
   size_t count = ccw_align(GRANULE + pages + behind, GRANULE) / GRANULE;
   if (!find_room(s, count, &first)) return false;
@@ -336,6 +322,7 @@ ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, v
 {
   sim_space *s = &device->space;
   sim_allocation *a;
+  ccw_sim_close_seen(device); /* what was freed may be seen, and is used again */
   if (s->in_use > device->memory || size > device->memory - s->in_use)
     return ccw_resource_exhausted("no memory for %zu bytes: %zu of %zu are in use", size, s->in_use, device->memory);
   if (!lay_out(s, size, &a)) return ccw_resource_exhausted("no addresses for %zu bytes", size);
@@ -351,10 +338,16 @@ ccw_status ccw_sim_allocate(sim_device *device, size_t size, const char *site, v
   return ccw_ok();
 }
 
-/* What chunks held before a launch wrote to them lies elsewhere, as far from the base. Large ones would take too long. */
-static bool is_mirrored(const sim_space *s, const sim_allocation *a) { return s->mirror && a->size <= MOST_MIRRORED; }
+void ccw_sim_mirror(sim_device *device)
+{
+  sim_space *s = &device->space;
+  if (!s->mirror) s->mirror = reserve(s->granules * GRANULE, PROT_READ | PROT_WRITE);
+}
 
-static unsigned char *mirrored(const sim_space *s, const unsigned char *address)
+/* What chunks held before a launch wrote to them lies elsewhere, as far from the base. Large ones would take too long. */
+bool ccw_sim_is_mirrored(const sim_space *s, const sim_allocation *a) { return s->mirror && a->size <= MOST_MIRRORED; }
+
+unsigned char *ccw_sim_mirrored(const sim_space *s, const unsigned char *address)
 {
   return s->mirror + (address - s->base);
 }
@@ -362,20 +355,30 @@ static unsigned char *mirrored(const sim_space *s, const unsigned char *address)
 static void end(sim_space *s, sim_allocation *a, int state)
 {
   atomic_store(&a->state, state);
-  allow(a->first, a->last, PROT_NONE);
+  ccw_sim_protect(a->first, a->last, PROT_NONE);
   madvise(a->first, (size_t)(a->last - a->first), MADV_DONTNEED);
-  if (is_mirrored(s, a)) madvise(mirrored(s, a->first), (size_t)(a->last - a->first), MADV_DONTNEED);
+  if (ccw_sim_is_mirrored(s, a)) madvise(ccw_sim_mirrored(s, a->first), (size_t)(a->last - a->first), MADV_DONTNEED);
   ccw_sim_forget_accesses(&a->accesses);
   unlink_live(s, a);
   s->in_use -= a->size;
 }
 
-ccw_status ccw_sim_release(sim_device *device, void *memory)
+static void leave(sim_space *s, sim_allocation *a, bool later)
+{
+  if (!later) {
+    end(s, a, SIM_FREED);
+  } else {
+    atomic_store(&a->state, SIM_LEAVING);
+    ++s->leaving;
+  }
+}
+
+ccw_status ccw_sim_release(sim_device *device, void *memory, bool later)
 {
   sim_allocation *a = ccw_sim_allocation_at(device, memory);
   char what[SIM_WHAT];
   if (!a || a->start != memory) {
-    if (is_live(a) && is_inside(a, memory)) {
+    if (ccw_sim_is_live(a) && ccw_sim_is_inside(a, memory)) {
       ccw_sim_describe_allocation(a, what);
       return ccw_invalid("release: expected the start of an allocation, got byte %zu of %s",
           (size_t)((unsigned char *)memory - a->start), what);
@@ -385,9 +388,21 @@ ccw_status ccw_sim_release(sim_device *device, void *memory)
   }
   ccw_sim_close_seen(device);
   switch (atomic_load(&a->state)) {
-  case SIM_LIVE: end(&device->space, a, SIM_FREED); return ccw_ok();
+  case SIM_LIVE: leave(&device->space, a, later); return ccw_ok();
   case SIM_FORGOTTEN: atomic_store(&a->state, SIM_FREED); return ccw_ok();
   default: ccw_sim_describe_allocation(a, what); return ccw_invalid("release: freed already: %s", what);
+  }
+}
+
+void ccw_sim_release_leaving(sim_device *device)
+{
+  sim_space *s = &device->space;
+  ccw_sim_close_seen(device);
+  for (sim_allocation *a = s->oldest, *newer; a && s->leaving > 0; a = newer) {
+    newer = a->newer;
+    if (atomic_load(&a->state) != SIM_LEAVING) continue;
+    end(s, a, SIM_FREED);
+    --s->leaving;
   }
 }
 
@@ -401,7 +416,7 @@ void ccw_sim_forget_memory(sim_device *device)
 
 static bool allow_pages(void *memory, size_t size, int what)
 {
-  uintptr_t page = page_size(), from = (uintptr_t)memory & ~(page - 1);
+  uintptr_t page = ccw_sim_page_size(), from = (uintptr_t)memory & ~(page - 1);
   return mprotect((void *)from, ccw_align((uintptr_t)memory + size - from, page), what) == 0;
 }
 
@@ -424,248 +439,12 @@ void ccw_sim_close(const sim_device *device, void *memory, size_t size, bool for
     allow_pages(memory, size, is_open(device, memory, false) ? PROT_READ : PROT_NONE);
 }
 
-/* ---- what a launch touches ------------------------------------------------------------------------------------------- */
-
-/* The first accesses of a launch to each chunk: one kernel runs at a time, in one thread, which faults. */
-typedef struct touched {
-  uintptr_t address;
-  bool is_write;
-} touched;
-
-enum { MOST_TOUCHED = 8192 };
-
-static sim_device *running; /* whose kernel it is */
-static touched touches[MOST_TOUCHED];
-static int64_t touch_count;
-
-void ccw_sim_mirror(sim_device *device)
-{
-  sim_space *s = &device->space;
-  if (!s->mirror) s->mirror = reserve(s->granules * GRANULE, PROT_READ | PROT_WRITE);
-}
-
-/* Where several streams may race, an allocation is opened piece by piece, to know more of what was touched. */
-static size_t chunk_size(const sim_device *device, const sim_allocation *a)
-{
-  size_t size = (size_t)(a->last - a->first);
-  return device->stream_count > 1 ? ccw_align((size + CHUNKS - 1) / CHUNKS, page_size()) : size;
-}
-
-static bool open_for_kernel(sim_device *device, sim_allocation *a, const ccw_fault *fault)
-{
-  sim_space *s = &device->space;
-  size_t chunk = chunk_size(device, a), i = (size_t)((unsigned char *)fault->address - a->first) / chunk;
-  unsigned char *from = a->first + i * chunk, *to = (size_t)(a->last - from) < chunk ? a->last : from + chunk;
-  if (!allow(from, to, fault->is_write ? PROT_READ | PROT_WRITE : PROT_READ)) return false;
-  if (!a->was_read && !a->was_written) {
-    a->next_open = s->opened;
-    s->opened = a;
-  }
-  *(fault->is_write ? &a->was_written : &a->was_read) |= (uint64_t)1 << i;
-  if (device->stream_count < 2) return true;
-  if (fault->is_write && is_mirrored(s, a)) memcpy(mirrored(s, from), from, (size_t)(to - from));
-  if (touch_count < MOST_TOUCHED) touches[touch_count++] = (touched){fault->address, fault->is_write};
-  return true;
-}
-
-/* The bytes of a page that have changed. Those of an element do not all change: up to three in between count, too. */
-static void add_changes_of_page(
-    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
-{
-  enum { BETWEEN = 3 };
-  const unsigned char *old = mirrored(s, from), *first = NULL, *end = NULL;
-  for (const unsigned char *at = from; at < to; ++at, ++old) {
-    if (*at == *old) continue;
-    if (first && at - end > BETWEEN) {
-      ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
-      first = NULL;
-    }
-    if (!first) first = at;
-    end = at + 1;
-  }
-  if (first) ccw_sim_add_part(parts, (uintptr_t)(first - a->start), (uintptr_t)(end - a->start));
-}
-
-static void add_changes(
-    const sim_space *s, const sim_allocation *a, const unsigned char *from, const unsigned char *to, sim_parts *parts)
-{
-  if (from < a->start) from = a->start;
-  while (from < to) {
-    const unsigned char *end = (const unsigned char *)ccw_align((uintptr_t)from + 1, page_size());
-    if (end > to) end = to;
-    if (memcmp(from, mirrored(s, from), (size_t)(end - from)) != 0) add_changes_of_page(s, a, from, end, parts);
-    from = end;
-  }
-}
-
-static void add_touches(const sim_allocation *a, bool is_write, sim_parts *parts)
-{
-  for (int64_t i = 0; i < touch_count; ++i)
-    if (touches[i].is_write == is_write && is_inside(a, (void *)touches[i].address))
-      ccw_sim_add_part(parts, touches[i].address - (uintptr_t)a->start, touches[i].address - (uintptr_t)a->start + 1);
-}
-
-/* What is certain of an access is held against others: the first byte that was touched of each chunk, and what has changed. */
-static void check_race(sim_device *device, const sim_operation *launch, sim_allocation *a)
-{
-  static sim_parts parts;
-  sim_space *s = &device->space;
-  size_t chunk = chunk_size(device, a);
-  parts.count = 0;
-  add_touches(a, false, &parts);
-  ccw_sim_check_race(launch, a, &parts, false);
-  parts.count = 0;
-  add_touches(a, true, &parts);
-  for (unsigned char *from = a->first; from < a->last && is_mirrored(s, a); from += chunk) {
-    size_t size = (size_t)(a->last - from) < chunk ? (size_t)(a->last - from) : chunk;
-    if (!(a->was_written >> (size_t)(from - a->first) / chunk & 1)) continue;
-    add_changes(s, a, from, from + size, &parts);
-  }
-  ccw_sim_check_race(launch, a, &parts, true);
-}
-
-void ccw_sim_begin_touching(sim_device *device) { running = device; }
-
-bool ccw_sim_end_touching(sim_device *device, const sim_operation *launch, unsigned char **out_damage)
-{
-  bool is_good = true;
-  for (sim_allocation *a = device->space.opened; a; a = a->next_open) {
-    unsigned char *damage = a->was_written & 1 ? find_damage(a) : NULL;
-    if (damage) {
-      is_good = false;
-      *out_damage = damage;
-      fill_front(a);
-    }
-    if (device->stream_count > 1) check_race(device, launch, a);
-  }
-  if (device->stream_count > 1) ccw_sim_close_opened(device);
-  touch_count = 0;
-  running = NULL;
-  return is_good;
-}
-
-void ccw_sim_close_opened(sim_device *device)
-{
-  uintptr_t low = UINTPTR_MAX, high = 0; /* around all that is open: one call closes it */
-  for (sim_allocation *a = device->space.opened; a; a = a->next_open) {
-    a->was_read = a->was_written = 0;
-    if ((uintptr_t)a->first < low) low = (uintptr_t)a->first;
-    if ((uintptr_t)a->last > high) high = (uintptr_t)a->last;
-  }
-  device->space.opened = NULL;
-  if (low < high) allow((unsigned char *)low, (unsigned char *)high, PROT_NONE);
-}
-
-/* ---- what host code touches ------------------------------------------------------------------------------------------ */
-
-enum { NONE, BEING_WRITTEN, WRITTEN };
-enum { READ_INSIDE = 1, WRITE_INSIDE = 2, READ_OUTSIDE = 4, WRITE_OUTSIDE = 8 };
-
-static void note(sim_space *s, _Atomic unsigned *noted, unsigned bit, const ccw_fault *fault)
-{
-  atomic_store(&s->was_touched, true);
-  if (atomic_fetch_or(noted, bit) & bit) return;
-  for (int i = 0; i < SIM_NOTES; ++i) {
-    sim_note *n = &s->notes[i];
-    int none = NONE;
-    if (!atomic_compare_exchange_strong(&n->state, &none, BEING_WRITTEN)) continue;
-    n->noted = noted;
-    n->bit = bit;
-    n->access.address = (const void *)fault->address;
-    n->access.is_write = fault->is_write;
-    n->access.depth = ccw_fault_walk(fault->instruction, n->access.code, CCW_ACCESS_DEPTH);
-    atomic_store(&n->state, WRITTEN);
-    return;
-  }
-}
-
-/* An allocation is opened whole, and so is what lies on either side of it: who passes an end goes on to do so. It is opened before
- * it is put down: who closes what was put down either finds it there, or closes nothing yet. */
-static bool open_of_allocation(sim_space *s, sim_allocation *a, unsigned char *address, bool is_write)
-{
-  unsigned char *from = address < a->first ? a->low : address < a->last ? a->first : a->last;
-  unsigned char *to = address < a->first ? a->first : address < a->last ? a->last : a->high;
-  if (!allow(from, to, is_write ? PROT_READ | PROT_WRITE : PROT_READ)) return false;
-  if (atomic_exchange(&a->is_seen, true)) return true;
-  a->next_seen = atomic_load(&s->seen);
-  while (!atomic_compare_exchange_weak(&s->seen, &a->next_seen, a)) continue;
-  return true;
-}
-
-static bool open_stray(sim_space *s, uintptr_t address)
-{
-  uintptr_t low = address & ~(uintptr_t)(page_size() - 1), high = low + page_size(),
-            present = atomic_load(&s->stray_low);
-  if (!allow((unsigned char *)low, (unsigned char *)high, PROT_READ | PROT_WRITE)) return false;
-  while (low < present && !atomic_compare_exchange_weak(&s->stray_low, &present, low)) continue;
-  present = atomic_load(&s->stray_high);
-  while (high > present && !atomic_compare_exchange_weak(&s->stray_high, &present, high)) continue;
-  return true;
-}
-
-static bool let_host_through(sim_device *device, const ccw_fault *fault)
-{
-  sim_space *s = &device->space;
-  unsigned char *address = (unsigned char *)fault->address;
-  sim_allocation *a = ccw_sim_allocation_at(device, address);
-  bool is_in_it = is_live(a) && is_inside(a, address);
-  unsigned bit = is_in_it ? READ_INSIDE : READ_OUTSIDE;
-  note(s, a ? &a->noted : &s->stray_noted, fault->is_write ? bit << 1 : bit, fault);
-  return a ? open_of_allocation(s, a, address, fault->is_write) : open_stray(s, fault->address);
-}
-
-/* Host code may have written to the first page, too, which was noted: a launch is not to be blamed for it. */
-static void close_allocation(sim_allocation *a)
-{
-  if (is_live(a) && a->first < a->start && allow(a->first, a->last, PROT_READ | PROT_WRITE)) fill_front(a);
-  allow(a->low, a->high, PROT_NONE);
-  madvise(a->low, (size_t)(a->first - a->low), MADV_DONTNEED);
-  madvise(a->last, (size_t)(a->high - a->last), MADV_DONTNEED);
-}
-
-void ccw_sim_close_seen(sim_device *device)
-{
-  sim_space *s = &device->space;
-  for (sim_allocation *a = atomic_exchange(&s->seen, NULL), *next; a; a = next) {
-    next = a->next_seen;
-    atomic_store(&a->is_seen, false);
-    close_allocation(a);
-  }
-  uintptr_t low = atomic_exchange(&s->stray_low, UINTPTR_MAX), high = atomic_exchange(&s->stray_high, 0);
-  if (low < high) allow((unsigned char *)low, (unsigned char *)high, PROT_NONE);
-}
-
-int64_t ccw_sim_take_notes(sim_device *device, ccw_host_access *accesses, int64_t most)
-{
-  int64_t count = 0;
-  for (int i = 0; i < SIM_NOTES && count < most; ++i) {
-    sim_note *n = &device->space.notes[i];
-    if (atomic_load(&n->state) != WRITTEN) continue;
-    accesses[count++] = n->access;
-    atomic_fetch_and(n->noted, ~n->bit);
-    atomic_store(&n->state, NONE);
-  }
-  return count;
-}
-
-/* ---- faults ---------------------------------------------------------------------------------------------------------- */
-
-static bool take_fault(void *context, const ccw_fault *fault)
-{
-  sim_device *device = context;
-  if (!ccw_simt_is_running()) return let_host_through(device, fault);
-  sim_allocation *a = ccw_sim_allocation_at(device, (void *)fault->address);
-  if (device == running && is_live(a) && is_inside(a, (void *)fault->address) && open_for_kernel(device, a, fault))
-    return true;
-  ccw_simt_abandon(fault);
-}
-
 /* ---- visiting -------------------------------------------------------------------------------------------------------- */
 
 /* The oldest that is newer than number `number`; `near` may be that one. */
 static sim_allocation *next_live(const sim_space *s, sim_allocation *near, int64_t number)
 {
-  if (is_live(near) && near->number == number) return near->newer;
+  if (ccw_sim_is_live(near) && near->number == number) return near->newer;
   sim_allocation *a = s->oldest;
   while (a && a->number <= number) a = a->newer;
   return a;

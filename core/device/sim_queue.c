@@ -1,7 +1,7 @@
-/* The work of simulated GPUs: streams, events, copies and fills.
+/* The work of simulated GPUs: streams, events, and the order in which things run.
  *
  * Nothing runs before somebody waits for it, and then no more than he waits for: who forgets to wait sees it. With a seed, other
- * work may run as well, in an order that is drawn. A copy takes the host's bytes when it runs, as from pinned memory. */
+ * work may run as well, in an order that is drawn. */
 #include <string.h>
 #include <time.h>
 
@@ -57,7 +57,7 @@ void ccw_sim_operation_free(sim_operation *operation)
   ccw_release(operation, operation->block);
 }
 
-static bool is_on_device(const sim_stream *stream, const void *address)
+bool ccw_sim_is_on_device(const sim_stream *stream, const void *address)
 {
   return ccw_sim_device_at(address) == stream->device;
 }
@@ -69,7 +69,7 @@ void ccw_sim_name_operation(const sim_operation *operation, char out_name[SIM_NA
   case SIM_LAUNCH: snprintf(out_name, SIM_NAME, "launch of %s", operation->launch.kernel->name); break;
   case SIM_FILL: snprintf(out_name, SIM_NAME, "fill"); break;
   case SIM_COPY: {
-    bool to = is_on_device(stream, operation->to), from = is_on_device(stream, operation->from);
+    bool to = ccw_sim_is_on_device(stream, operation->to), from = ccw_sim_is_on_device(stream, operation->from);
     snprintf(out_name, SIM_NAME, "copy %s", to && from ? "within device" : to ? "to device" : "from device");
     break;
   }
@@ -239,61 +239,6 @@ static double now(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Holds bytes of a copy or a fill against other work. */
-static void check_race(const sim_operation *operation, const void *memory, bool is_write)
-{
-  static sim_parts parts;
-  const sim_device *device = operation->stream->device;
-  sim_allocation *a = ccw_sim_allocation_at(device, memory);
-  if (ccw_sim_clock_length() < 2 || (a && device->stream_count < 2)) return;
-  uintptr_t from = (uintptr_t)memory - (a ? (uintptr_t)a->start : 0);
-  parts.count = 0;
-  ccw_sim_add_part(&parts, from, from + operation->size);
-  ccw_sim_check_race(operation, a, &parts, is_write);
-}
-
-/* What was good when it was queued may be gone: a graph holds addresses, and nothing else. */
-static bool is_there(const sim_operation *operation, const void *memory)
-{
-  sim_device *device = operation->stream->device;
-  sim_allocation *a;
-  char what[SIM_WHAT], text[SIM_TEXT], name[SIM_NAME];
-  if (!ccw_sim_device_at(memory) || ccw_sim_is_within(device, memory, operation->size, &a)) return true;
-  ccw_sim_describe_memory(device, memory, operation->size, what);
-  ccw_sim_name_operation(operation, name);
-  snprintf(text, sizeof text, "%s: %s (CUDA_ERROR_ILLEGAL_ADDRESS)", name, what);
-  ccw_sim_break(device, XLA_FFI_Error_Code_OUT_OF_RANGE, text);
-  return false;
-}
-
-static void run_copy(const sim_operation *o)
-{
-  bool to = is_on_device(o->stream, o->to), from = is_on_device(o->stream, o->from);
-  if (!is_there(o, o->to) || !is_there(o, o->from)) return;
-  check_race(o, o->from, false);
-  check_race(o, o->to, true);
-  sim_device *device = o->stream->device;
-  void *source = (void *)(uintptr_t)o->from;
-  if ((to && !ccw_sim_open(device, o->to, o->size, true)) || (from && !ccw_sim_open(device, source, o->size, false)))
-    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
-  else
-    memmove(o->to, o->from, o->size);
-  if (to) ccw_sim_close(device, o->to, o->size, true);
-  if (from) ccw_sim_close(device, source, o->size, false);
-}
-
-static void run_fill(const sim_operation *o)
-{
-  sim_device *device = o->stream->device;
-  if (!is_there(o, o->to)) return;
-  check_race(o, o->to, true);
-  if (ccw_sim_open(device, o->to, o->size, true))
-    memset(o->to, o->byte, o->size);
-  else
-    ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "fill: the system opens no more memory");
-  ccw_sim_close(device, o->to, o->size, true);
-}
-
 static void run_record(sim_occurrence *occurrence)
 {
   occurrence->clock = ccw_sim_clock_of(occurrence->stream);
@@ -318,8 +263,8 @@ static void run_first(sim_stream *stream)
   if (operation->host) ccw_sim_stream_joins(stream, operation->host->at, operation->host->length);
   stream->clock[stream->place] = stream->done = operation->index;
   switch (operation->kind) {
-  case SIM_COPY: run_copy(operation); break;
-  case SIM_FILL: run_fill(operation); break;
+  case SIM_COPY: ccw_sim_copy_run(operation); break;
+  case SIM_FILL: ccw_sim_fill_run(operation); break;
   case SIM_LAUNCH: ccw_sim_launch_run(stream, operation); break;
   case SIM_RECORD: run_record(operation->occurrence); break;
   case SIM_WAIT: join_occurrence(stream, operation->occurrence); break;
@@ -367,6 +312,51 @@ static void run_until(sim_stream *stream, int64_t index)
   unref(stream);
 }
 
+/* Whether what is queued may conflict by that memory with what the stream has done after its operation `since`. */
+static bool is_rival_by(const void *memory, bool is_write, const sim_stream *stream, int64_t since)
+{
+  const sim_allocation *a = memory ? ccw_sim_allocation_at(stream->device, memory) : NULL;
+  return a && ccw_sim_is_rival(a, is_write, stream, since);
+}
+
+static bool is_rival(const sim_operation *o, const sim_stream *stream, int64_t since)
+{
+  if (o->kind == SIM_COPY || o->kind == SIM_FILL)
+    return is_rival_by(o->to, true, stream, since) || is_rival_by(o->from, false, stream, since);
+  if (o->kind != SIM_LAUNCH) return false;
+  const ccw_sim_kernel *kernel = o->launch.kernel;
+  for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
+    const ccw_sim_parameter *p = &kernel->parameters[i];
+    const void *memory;
+    if (!p->is_pointer) continue;
+    memcpy(&memory, (const char *)o->launch.arguments + p->offset, sizeof memory);
+    if (is_rival_by(memory, !p->is_const, stream, since)) return true;
+  }
+  return false;
+}
+
+/* The last that a stream has queued of these; 0 for none. */
+static int64_t last_rival(const sim_stream *queued, const sim_stream *stream, int64_t since)
+{
+  int64_t last = 0;
+  for (const sim_operation *o = queued->first; o; o = o->next)
+    if (is_rival(o, stream, since)) last = o->index;
+  return last;
+}
+
+/* Work of other streams that is still queued, and uses memory that this one's used after its operation `since`, runs now, too: so a
+ * race is told where somebody waits for one side of it, and not where he waits for the other or never. */
+static void run_rivals(sim_stream *stream, int64_t since)
+{
+  sim_device *device = stream->device;
+  if (device->stream_count < 2) return;
+  for (sim_stream *other = device->streams; other;) {
+    int64_t last = other == stream ? 0 : last_rival(other, stream, since);
+    if (last > 0) run_until(other, last);
+    other = last > 0 ? device->streams : other->next; /* some may be gone */
+  }
+}
+
 static void run_all(sim_device *device)
 {
   for (sim_stream *stream = device->streams; stream;) {
@@ -398,12 +388,14 @@ static ccw_status told(sim_device *device)
 ccw_status ccw_sim_synchronize(sim_stream *stream)
 {
   CCW_TRY(ccw_sim_check_capture(stream->device, "synchronizing"));
+  int64_t since = stream->done;
   run_until(stream, stream->queued);
+  run_rivals(stream, since);
   host_has_waited(stream->clock, ccw_sim_clock_length());
   return told(stream->device);
 }
 
-static void wait_for_all(sim_device *device)
+void ccw_sim_wait_for_all(sim_device *device)
 {
   run_all(device);
   for (sim_stream *stream = device->streams; stream; stream = stream->next)
@@ -413,7 +405,7 @@ static void wait_for_all(sim_device *device)
 ccw_status ccw_sim_synchronize_device(sim_device *device)
 {
   CCW_TRY(ccw_sim_check_capture(device, "synchronizing"));
-  wait_for_all(device);
+  ccw_sim_wait_for_all(device);
   return told(device);
 }
 
@@ -585,137 +577,5 @@ static ccw_status seconds(ccw_event *from, ccw_event *to, double *out_seconds)
   return ccw_device_says(from->device, status);
 }
 
-/* ---- copies and fills ------------------------------------------------------------------------------------------------ */
-
-/* Whether the device may use the bytes; those that are none of any device's are the host's. */
-static ccw_status check_memory(
-    const sim_stream *stream, const char *what, const char *which, const void *memory, size_t size, bool may_be_host)
-{
-  sim_allocation *a;
-  char why[SIM_WHAT];
-  if (may_be_host && !ccw_sim_device_at(memory)) return ccw_ok();
-  if (ccw_sim_is_within(stream->device, memory, size, &a)) return ccw_ok();
-  ccw_sim_describe_memory(stream->device, memory, size, why);
-  return ccw_invalid("%s: %s: expected memory of this device, got %p: %s", what, which, memory, why);
-}
-
-static ccw_status queue_copy(sim_stream *stream, void *to, const void *from, size_t size)
-{
-  sim_operation *operation = ccw_sim_operation_new(SIM_COPY, 0);
-  if (!operation) return ccw_no_memory(sizeof *operation);
-  operation->to = to;
-  operation->from = from;
-  operation->size = size;
-  return ccw_sim_queue(stream, operation);
-}
-
-static ccw_status may_copy(sim_stream *stream)
-{
-  CCW_TRY(ccw_sim_check(stream->device));
-  if (ccw_sim_is_to_fail(&stream->device->fail_copy)) return ccw_internal("copy: injected failure");
-  return ccw_ok();
-}
-
-ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t size)
-{
-  CCW_TRY(may_copy(stream));
-  if (size == 0) return ccw_ok();
-  CCW_TRY(check_memory(stream, "copy", "to", to, size, is_on_device(stream, from)));
-  CCW_TRY(check_memory(stream, "copy", "from", from, size, true));
-  return queue_copy(stream, to, from, size);
-}
-
-static ccw_status check_end(
-    const sim_stream *stream, const char *what, const char *which, const void *memory, size_t size, bool is_host)
-{
-  if (!is_host) return check_memory(stream, what, which, memory, size, false);
-  const sim_device *device = ccw_sim_device_at(memory);
-  if (!device) return ccw_ok();
-  return ccw_invalid("%s: %s: expected memory of the host, got %p of %s", what, which, memory, device->base.name);
-}
-
-static ccw_status copy_of_kind(sim_stream *stream, ccw_copy_kind kind, void *to, const void *from, size_t size)
-{
-  static const char *const names[] = {"copy to device", "copy from device", "copy within device"};
-  CCW_TRY(may_copy(stream));
-  CCW_TRY(check_end(stream, names[kind], "to", to, size, kind == CCW_COPY_FROM_DEVICE));
-  CCW_TRY(check_end(stream, names[kind], "from", from, size, kind == CCW_COPY_TO_DEVICE));
-  return queue_copy(stream, to, from, size);
-}
-
-static ccw_status copy(ccw_stream *stream, ccw_copy_kind kind, void *to, const void *from, size_t size)
-{
-  ccw_sim_lock();
-  ccw_status status = copy_of_kind(stream_of(stream), kind, to, from, size);
-  ccw_sim_unlock();
-  return ccw_device_says(stream->device, status);
-}
-
-ccw_status ccw_sim_fill(sim_stream *stream, void *memory, int byte, size_t size)
-{
-  CCW_TRY(ccw_sim_check(stream->device));
-  if (size == 0) return ccw_ok();
-  CCW_TRY(check_memory(stream, "fill", "to", memory, size, false));
-  sim_operation *operation = ccw_sim_operation_new(SIM_FILL, 0);
-  if (!operation) return ccw_no_memory(sizeof *operation);
-  operation->to = memory;
-  operation->byte = byte;
-  operation->size = size;
-  return ccw_sim_queue(stream, operation);
-}
-
-static ccw_status fill(ccw_stream *stream, void *memory, int byte, size_t size)
-{
-  ccw_sim_lock();
-  ccw_status status = ccw_sim_fill(stream_of(stream), memory, byte, size);
-  ccw_sim_unlock();
-  return ccw_device_says(stream->device, status);
-}
-
-/* ---- memory that waits for work -------------------------------------------------------------------------------------- */
-
-static ccw_status allocate_locked(sim_device *device, size_t size, const char *site, void **out_memory)
-{
-  CCW_TRY(ccw_sim_check(device));
-  CCW_TRY(ccw_sim_check_capture(device, "allocating"));
-  if (ccw_sim_is_to_fail(&device->fail_allocation))
-    return ccw_resource_exhausted("no memory for %zu bytes: injected failure", size);
-  return ccw_sim_allocate(device, size, site, out_memory);
-}
-
-ccw_status ccw_sim_take_memory(sim_device *device, size_t size, const char *site, void **out_memory)
-{
-  ccw_sim_lock();
-  ccw_status status = allocate_locked(device, size, site, out_memory);
-  ccw_sim_unlock();
-  return ccw_device_says(&device->base, status);
-}
-
-/* As cudaFree: behind all that is queued. What failed there is told by who waits for it; and memory of a device that is broken is
- * given back, too. */
-static ccw_status release_locked(sim_device *device, void *memory)
-{
-  CCW_TRY(ccw_sim_check_capture(device, "releasing"));
-  wait_for_all(device);
-  return ccw_sim_release(device, memory);
-}
-
-ccw_status ccw_sim_give_memory(sim_device *device, void *memory)
-{
-  ccw_sim_lock();
-  ccw_status status = release_locked(device, memory);
-  ccw_sim_unlock();
-  return ccw_device_says(&device->base, status);
-}
-
-static ccw_status allocate(ccw_device *device, size_t size, const char *site, void **out_memory)
-{
-  return ccw_sim_take_memory(ccw_sim_of(device), size, site, out_memory);
-}
-
-static ccw_status release(ccw_device *device, void *memory) { return ccw_sim_give_memory(ccw_sim_of(device), memory); }
-
 const ccw_stream_ops ccw_sim_stream_ops = {create, destroy, handle, synchronize, query, wait};
 const ccw_event_ops ccw_sim_event_ops = {create_event, destroy_event, record, synchronize_event, seconds};
-const ccw_memory_ops ccw_sim_memory_ops = {
-    .allocate = allocate, .release = release, .copy = copy, .fill = fill, .visit = ccw_sim_visit};

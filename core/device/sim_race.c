@@ -2,7 +2,7 @@
  *
  * Streams order their own work, events order that of others, and the host what it has waited for before what it queues later. An
  * allocation keeps the latest accesses. Those of copies and fills are known byte by byte. Of a launch only that is held
- * against others which is certain (sim_memory.c): so there are no false alarms, and races may be missed. */
+ * against others which is certain (sim_touch.c): so there are no false alarms, and races may be missed. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -267,4 +267,11 @@ void ccw_sim_check_race(
   allocation->is_accessed = true;
   allocation->next_accessed = accessed;
   accessed = allocation;
+}
+
+bool ccw_sim_is_rival(const sim_allocation *allocation, bool is_write, const sim_stream *stream, int64_t since)
+{
+  for (const sim_access *a = allocation->accesses; a; a = a->next)
+    if (a->place == stream->place && a->index > since && (a->is_write || is_write)) return true;
+  return false;
 }

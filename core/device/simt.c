@@ -31,7 +31,7 @@ typedef struct member {
   state state;
   bool is_fresh;
   uint32_t thread;
-  const ccw_sim_place *place;
+  ccw_sim_place place;
   bool predicate;  /* at a barrier */
   uint32_t agreed; /* for how many it was true */
   uint64_t mask, value, *values, lanes;
@@ -98,7 +98,7 @@ static _Noreturn void end_here(ccw_simt_end end)
 {
   run.outcome->end = end;
   note_thread();
-  ccw_fiber_leave();
+  ccw_fiber_leave(&ccw_fibers[run.current]);
 }
 
 _Noreturn void ccw_simt_abandon(const ccw_fault *fault)
@@ -115,12 +115,26 @@ static const char *file_of(const ccw_sim_place *place)
   return slash ? slash + 1 : place->file;
 }
 
+/* What is not said when the space is full is not missed: the text ends there. */
+CCW_PRINTF(2, 3) static size_t say(size_t length, const char *format, ...)
+{
+  size_t room = sizeof run.outcome->text - length;
+  va_list arguments;
+  va_start(arguments, format);
+  int more = vsnprintf(run.outcome->text + length, room, format, arguments);
+  va_end(arguments);
+  return length + (more < 0 ? 0 : (size_t)more < room ? (size_t)more : room - 1);
+}
+
 static void fail(ccw_simt *simt, uint32_t thread, const ccw_sim_place *place)
 {
   (void)simt, (void)thread;
   if (!ccw_simt_is_running()) return;
   is_in_kernel = false;
-  snprintf(run.outcome->text, sizeof run.outcome->text, "%s (%s:%u)", place->operation, file_of(place), place->line);
+  if (place->file)
+    say(0, "%s (%s:%u)", place->operation, file_of(place), place->line);
+  else
+    say(0, "%s", place->operation);
   end_here(CCW_SIMT_ASSERTION);
 }
 
@@ -161,13 +175,12 @@ static bool take_rest(void *context, const ccw_fault *fault)
 {
   (void)context;
   if (!ccw_simt_is_running()) return false;
-  char *text = run.outcome->text;
   int64_t behind = (int64_t)(fault->address - (uintptr_t)run.simt.shared);
-  if (ccw_fiber_is_guard(run.current, fault->address))
-    snprintf(text, sizeof run.outcome->text, "the stack of a thread, %d KiB, is full", CCW_FIBER_STACK >> 10);
+  if (ccw_fiber_is_guard(&ccw_fibers[run.current], fault->address))
+    say(0, "the stack of a thread, %d KiB, is full", CCW_FIBER_STACK >> 10);
   else if (is_near_shared(fault->address))
-    snprintf(text, sizeof run.outcome->text, "dynamic shared memory has %zu bytes, and byte %lld is not among them",
-        run.launch->shared_size, (long long)behind);
+    say(0, "dynamic shared memory has %zu bytes, and byte %lld is not among them", run.launch->shared_size,
+        (long long)behind);
   ccw_simt_abandon(fault);
 }
 
@@ -181,7 +194,7 @@ static void on_zero(int number, siginfo_t *info, void *context)
     if (info->si_code <= 0) raise(number);
     return;
   }
-  snprintf(run.outcome->text, sizeof run.outcome->text, "an integer was divided by zero");
+  say(0, "an integer was divided by zero");
   uintptr_t at = (uintptr_t)info->si_addr;
   ccw_simt_abandon(&(ccw_fault){.address = at, .instruction = at});
 }
@@ -271,7 +284,7 @@ static bool begin_time(double seconds)
   int64_t now = nanoseconds();
   run.deadline = now + (int64_t)(1e9 * fmin(seconds, MOST));
   if (!owns_watch || watch.owner != &owns_watch)
-    if (!make_watch()) return false;
+    if (!make_watch()) return say(0, "no timer for the time limit"), false;
   return (watch.due > now && watch.due <= run.deadline) || set_watch(run.deadline);
 }
 
@@ -288,7 +301,8 @@ static void make_ready(uint32_t thread)
 
 static bool is_same_place(const ccw_sim_place *a, const ccw_sim_place *b)
 {
-  return a->line == b->line && strcmp(a->operation, b->operation) == 0 && strcmp(a->file, b->file) == 0;
+  return a->line == b->line && (a->operation == b->operation || strcmp(a->operation, b->operation) == 0) &&
+         (a->file == b->file || strcmp(a->file, b->file) == 0);
 }
 
 /* The first thread of its warp, and the lanes that there are. */
@@ -308,7 +322,7 @@ static uint64_t find_lanes(uint32_t first, uint64_t lanes, uint64_t mask, const 
     uint32_t lane = (uint32_t)__builtin_ctzll(left);
     if (!waits[first + lane]) continue;
     const member *m = &members[waits[first + lane] - 1];
-    if (m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(m->place, place)) found |= (uint64_t)1 << lane;
+    if (m->state == WAITS_FOR_WARP && m->mask == mask && is_same_place(&m->place, place)) found |= (uint64_t)1 << lane;
   }
   return found;
 }
@@ -341,7 +355,7 @@ static member *suspend(uint32_t thread, state why, const ccw_sim_place *place)
     m->thread = thread;
   }
   m->state = why;
-  m->place = place;
+  m->place = *place;
   waits[m->thread] = run.current + 1;
   ++run.waiting;
   return m;
@@ -349,7 +363,7 @@ static member *suspend(uint32_t thread, state why, const ccw_sim_place *place)
 
 static void wait_for_turn(void)
 {
-  ccw_fiber_go_back();
+  ccw_fiber_go_back(&ccw_fibers[run.current]);
   is_in_kernel = true;
 }
 
@@ -371,8 +385,8 @@ static uint64_t exchange(
   uint32_t first;
   uint64_t lanes = warp_of(thread, &first);
   if (mask && !(mask >> (thread - first) & 1)) {
-    snprintf(run.outcome->text, sizeof run.outcome->text, "lane %u is not in the mask that it gives to %s (%s:%u)",
-        thread - first, place->operation, file_of(place), place->line);
+    say(0, "lane %u is not in the mask that it gives to %s (%s:%u)", thread - first, place->operation, file_of(place),
+        place->line);
     end_here(CCW_SIMT_DIVERGED);
   }
   member *m = suspend(thread, WAITS_FOR_WARP, place);
@@ -392,7 +406,7 @@ static bool open_barrier(void)
   uint32_t agreed = 0;
   for (uint32_t i = 0; i < run.threads; ++i) {
     const member *m = &members[waits[i] - 1];
-    if (m->state != WAITS_FOR_BLOCK || !is_same_place(m->place, first->place)) return false;
+    if (m->state != WAITS_FOR_BLOCK || !is_same_place(&m->place, &first->place)) return false;
     agreed += m->predicate;
   }
   for (uint32_t i = 0; i < run.threads; ++i) {
@@ -411,7 +425,7 @@ static bool let_some_go_on(void)
     if (m->state != WAITS_FOR_WARP || m->mask) continue;
     uint32_t first;
     uint64_t lanes = warp_of(i, &first);
-    exchange_among(first, find_lanes(first, lanes, 0, m->place));
+    exchange_among(first, find_lanes(first, lanes, 0, &m->place));
   }
   return ready_count > 0;
 }
@@ -432,24 +446,13 @@ static int gather(crowd crowds[CROWDS + 1])
   int count = 0;
   for (uint32_t i = 0; i < run.threads; ++i) {
     if (!waits[i]) continue;
-    const ccw_sim_place *place = members[waits[i] - 1].place;
+    const ccw_sim_place *place = &members[waits[i] - 1].place;
     int at = 0;
     while (at < count && crowds[at].place && !is_same_place(crowds[at].place, place)) ++at;
     if (at == count) crowds[count++] = (crowd){at < CROWDS ? place : NULL, 0};
     ++crowds[at].count;
   }
   return count;
-}
-
-/* What is not said when the space is full is not missed: the text ends there. */
-static size_t say(size_t length, const char *format, ...)
-{
-  size_t room = sizeof run.outcome->text - length;
-  va_list arguments;
-  va_start(arguments, format);
-  int more = vsnprintf(run.outcome->text + length, room, format, arguments);
-  va_end(arguments);
-  return length + (more < 0 ? 0 : (size_t)more < room ? (size_t)more : room - 1);
 }
 
 static void say_divergence(void)
@@ -499,7 +502,7 @@ static void run_threads(void)
     }
     m->state = IDLE;
     idle[idle_count++] = run.current;
-    ccw_fiber_go_back();
+    ccw_fiber_go_back(&ccw_fibers[run.current]);
   }
 }
 
@@ -516,6 +519,16 @@ static bool take_fiber(uint32_t thread)
   return true;
 }
 
+/* Has the processor fetch what the next thread needs first, while this one runs: the stacks of a block are more than it keeps at
+ * hand. */
+static void fetch_stack(void)
+{
+  enum { LINE = 64, LINES = 4 };
+  if (ready_count == 0) return;
+  const char *next = ccw_fibers[ready[ready_first]].place;
+  for (int i = 0; i < LINES; ++i) __builtin_prefetch(next + i * LINE);
+}
+
 /* Runs the next thread that is ready, until it waits or ends. False: the launch is over. */
 static bool run_next(void)
 {
@@ -523,10 +536,11 @@ static bool run_next(void)
   ready_first = (ready_first + 1) % CCW_SIMT_THREADS;
   --ready_count;
   member *m = &members[run.current];
+  fetch_stack();
   run.simt.from = m->thread;
   run.simt.suspended = m->is_fresh ? NULL : m;
   is_in_fiber = true;
-  bool came_back = ccw_fiber_resume(run.current);
+  bool came_back = ccw_fiber_resume(&ccw_fibers[run.current]);
   is_in_fiber = false;
   if (!came_back) {
     is_in_kernel = false;
@@ -539,6 +553,13 @@ static bool run_next(void)
   return false;
 }
 
+static bool no_stack(void)
+{
+  run.outcome->end = CCW_SIMT_NO_MEMORY;
+  say(0, "no memory for the stacks of %u threads that wait", run.waiting + 1);
+  return false;
+}
+
 static bool run_block(void)
 {
   run.started = run.ended = 0;
@@ -547,7 +568,7 @@ static bool run_block(void)
     if (ready_count > 0) {
       if (!run_next()) return false;
     } else if (run.started < run.threads) {
-      if (!take_fiber(run.started)) return run.outcome->end = CCW_SIMT_NO_MEMORY, false;
+      if (!take_fiber(run.started)) return no_stack();
     } else if (run.waiting == 0) {
       return true;
     } else if (!open_barrier() && !let_some_go_on()) {
@@ -592,7 +613,7 @@ static void clean_up(void)
   for (uint32_t i = 0; i < used; ++i)
     if (members[i].state != IDLE) {
       members[i].state = IDLE;
-      ccw_fiber_restart(i);
+      ccw_fiber_restart(&ccw_fibers[i]);
       idle[idle_count++] = i;
     }
   memset(waits, 0, sizeof waits);
@@ -651,9 +672,11 @@ static void prepare_thread(void)
 static bool prepare(const ccw_sim_launch *launch, const ccw_simt_limits *limits, ccw_simt_outcome *outcome)
 {
   uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  if (threads > CCW_SIMT_THREADS || launch->shared_size > SHARED_MOST || !open_shared()) return false;
   run.launch = launch;
   run.outcome = outcome;
+  if (threads > CCW_SIMT_THREADS) return say(0, "more than %d threads in a block", CCW_SIMT_THREADS), false;
+  if (launch->shared_size > SHARED_MOST || !open_shared())
+    return say(0, "no room for %zu bytes of dynamic shared memory", launch->shared_size), false;
   run.threads = (uint32_t)threads;
   run.simt = (ccw_simt){
       .struct_size = sizeof run.simt,

@@ -17,7 +17,7 @@ typedef enum ccw_simt_end {
   CCW_SIMT_ASSERTION, /* an assertion failed */
   CCW_SIMT_DIVERGED,  /* some threads wait at a barrier, or in a warp, to which others do not come */
   CCW_SIMT_LATE,      /* the time was up */
-  CCW_SIMT_NO_MEMORY, /* for stacks, shared memory or a timer; nothing ran */
+  CCW_SIMT_NO_MEMORY, /* for shared memory or a timer, and nothing ran; or for the stacks of threads that wait */
 } ccw_simt_end;
 
 enum { CCW_SIMT_DEPTH = 17, CCW_SIMT_THREADS = 1024 /* of a block, at most */ };
@@ -29,7 +29,7 @@ typedef struct ccw_simt_outcome {
   int32_t depth; /* of a fault */
   uintptr_t code[CCW_SIMT_DEPTH];
   /* Of an assertion "n > 0 (axpy.cu:7)"; of a divergence "3 of 32 threads wait at __syncthreads (axpy.cu:12), 29 have ended"; of a
-   * fault what is known of its cause beside the address, or "". */
+   * fault what is known of its cause beside the address, or ""; of NO_MEMORY what it was wanted for. */
   char text[256];
 } ccw_simt_outcome;
 

@@ -157,6 +157,24 @@ static void test_description()
   EXPECT(p[3].offset == 24 && p[3].is_pointer && !p[3].is_const);
 }
 
+template <class T, int times> __global__ void scale(int64_t n, T *x)
+{
+  int64_t i = ccw::thread();
+  if (i < n) x[i] *= times;
+}
+
+CCW_SIM_MODULE(note, axpy<float>, scale<short, 3>);
+
+/* What a module exports, under the names that it gives. */
+static void test_module()
+{
+  const ccw_sim_kernel *const *kernels = CCW_SIM_KERNELS.kernels;
+  EXPECT(static_cast<const void *>(kernels) == &CCW_SIM_KERNELS);
+  EXPECT(kernels[0]->name == std::string("note") && kernels[1]->name == std::string("axpy<float>"));
+  EXPECT(kernels[2]->name == std::string("scale<short, 3>") && !kernels[3]);
+  EXPECT(kernels[2]->parameter_count == 2 && kernels[2]->parameters[1].dtype == XLA_FFI_DataType_S16);
+}
+
 /* ---- barriers ---------------------------------------------------------------------------------------------------------- */
 
 __global__ void sum_block(const int *x, int *out)
@@ -427,7 +445,8 @@ static void test_shared()
   EXPECT(is_at(o.thread, 7, 0, 0) && o.fault.is_write);
   o = run<pass_shared>(1, 1, 228 << 10, -1);
   EXPECT(says(o, CCW_SIMT_FAULT, "dynamic shared memory has 233472 bytes, and byte -1 is not among them"));
-  EXPECT(run<pass_shared>(1, 1, (228 << 10) + 1, 0).end == CCW_SIMT_NO_MEMORY);
+  o = run<pass_shared>(1, 1, (228 << 10) + 1, 0);
+  EXPECT(says(o, CCW_SIMT_NO_MEMORY, "no room for 233473 bytes of dynamic shared memory"));
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------------- */
@@ -453,6 +472,12 @@ WRONG __global__ void write_to(unsigned thread, bool waits, int *address)
 
 WRONG __global__ void divide(int a, int b, int *out) { *out = a / b; }
 
+__global__ void throw_one()
+{
+  __syncthreads();
+  if (threadIdx.x == 4) throw std::string("text");
+}
+
 static volatile int depth_wanted = 1000000000;
 
 __attribute__((noinline)) static int go_deep(int n)
@@ -475,6 +500,10 @@ static void test_ends()
   EXPECT(says(o, CCW_SIMT_ASSERTION, "threadIdx.x + blockDim.x * blockIdx.x < n" + must_be_below_at));
   EXPECT(is_at(o.block, 1, 0, 0) && is_at(o.thread, 8, 0, 0) && ran == 41);
   EXPECT(says(run<trap>(1, 1, 0), CCW_SIMT_ASSERTION, "__trap" + trap_at));
+
+  o = run<throw_one>(1, 8, 0);
+  EXPECT(says(o, CCW_SIMT_ASSERTION, "an exception left the kernel"));
+  EXPECT(is_at(o.thread, 4, 0, 0));
 
   for (bool waits : {false, true}) {
     o = run<write_to>(3, dim3(8, 2), 0, 11u, waits, nullptr);
@@ -672,6 +701,7 @@ int main()
   test_coordinates(1, 1024);
   test_elements();
   test_description();
+  test_module();
   test_barriers();
   test_divergence();
   test_shuffles(32);

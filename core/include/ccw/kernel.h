@@ -10,12 +10,13 @@
  *
  *   ccw_status axpy_on(void *stream, int64_t n, float a, const float *x, float *y)
  *   {
- *     return ccw::launch_over<axpy<float>>(stream, n, a, x, y);
+ *     return ccw::launch_over<axpy<float>>(stream, n, n, a, x, y);
  *   }
  *
- * nvcc and hipcc (-x hip -std=c++17) compile such a file for GPUs; for the simulated device a C++17 compiler does, where
+ * nvcc and hipcc (-x hip -std=c++17) compile such a file for GPUs; for the simulated device a C++17 compiler does (-x c++), where
  * kernel_sim.h says what the words of the language mean. What stands in namespace ccw reads the same everywhere. Streams are
- * those that handlers get: a CUstream, a hipStream_t, a ccw_sim_stream *. Header only; nothing of ours to link.
+ * those that handlers get: a CUstream, a hipStream_t, a ccw_sim_stream *. Header only; nothing of ours to link. NVRTC and HIPRTC
+ * take the part for kernels.
  */
 #ifndef CCW_KERNEL_H
 #define CCW_KERNEL_H
@@ -31,20 +32,13 @@
 #else
 #define CCW_ON_SIM 1
 #endif
-
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
-#define CCW_ON_RTC 1 /* compiled at run time: there is nothing but the device */
-#include "kernel_rtc.h"
-#else
-#if defined(CCW_ON_CUDA)
-#include <cuda_runtime.h>
-#elif defined(CCW_ON_HIP)
-#include <hip/hip_runtime.h>
-#include "kernel_hip.h"
-#else
-#include "kernel_sim.h"
+#define CCW_KERNELS_ONLY 1 /* compiled at run time: there is nothing but the device */
 #endif
 
+#if defined(CCW_KERNELS_ONLY)
+#include "kernel_rtc.h"
+#else
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -52,24 +46,31 @@
 #include <cstdio>
 
 #include "status.h"
+
+#if defined(CCW_ON_CUDA)
+#include <cuda_runtime.h>
+#elif defined(CCW_ON_HIP)
+#include <hip/hip_runtime.h>
+#endif
 #endif
 
-#if defined(CCW_ON_SIM)
-#pragma GCC visibility push(hidden)
+#if defined(CCW_ON_HIP)
+#include "kernel_hip.h"
+#elif defined(CCW_ON_SIM)
+#include "kernel_sim.h"
+#pragma GCC visibility push(hidden) /* each library has its own */
 #endif
 
 /* ---- in a kernel ------------------------------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory, aligned for any type: CCW_SHARED(float, partial) declares float *partial. */
 #if !defined(CCW_ON_SIM)
+/* Dynamic shared memory, aligned for any type: CCW_SHARED(float, partial) declares float *partial. */
 #define CCW_SHARED(type, name)                                        \
   extern __shared__ __align__(16) unsigned char ccw_shared_memory_[]; \
   type *name = reinterpret_cast<type *>(ccw_shared_memory_)
-#endif
 
 /* For a module that is loaded at run time: CCW_SIM_MODULE(fill, axpy<float>) lists its kernels, for the simulated device. */
-#if !defined(CCW_ON_SIM)
-#define CCW_SIM_MODULE(...) static_assert(true, "the device finds kernels by itself")
+#define CCW_SIM_MODULE(...) static_assert(true, "a GPU finds kernels by itself")
 #endif
 
 namespace ccw
@@ -91,7 +92,7 @@ constexpr lanes all_lanes = ~static_cast<lanes>(0);
 
 }  // namespace ccw
 
-#if !defined(CCW_ON_RTC)
+#if !defined(CCW_KERNELS_ONLY)
 
 /* ---- on the host ------------------------------------------------------------------------------------------------------- */
 
@@ -122,17 +123,18 @@ template <class... P> struct launcher<void (*)(P...) noexcept> : launcher<void (
 /* Queues a launch: launch<axpy<float>>(stream, grid, block, shared, n, a, x, y), `shared` being the bytes of dynamic shared
  * memory. Arguments convert to the kernel's parameters as in a call. The status is the device's own. */
 template <auto kernel, class... A>
-CCW_MUST_USE ccw_status launch(void *stream, dim3 grid, dim3 block, size_t shared, const A &...arguments)
+CCW_MUST_USE ccw_status launch(void *stream, dim3 grid, dim3 block, size_t shared, A &&...arguments)
 {
-  return launcher<decltype(kernel)>::template launch<kernel>(stream, grid, block, shared, arguments...);
+  return launcher<decltype(kernel)>::template launch<kernel>(
+      stream, grid, block, shared, static_cast<A &&>(arguments)...);
 }
 
 /* The same with a thread for each of n elements, in blocks of 256. Nothing is launched for none. */
-template <auto kernel, class... A> CCW_MUST_USE ccw_status launch_over(void *stream, int64_t n, const A &...arguments)
+template <auto kernel, class... A> CCW_MUST_USE ccw_status launch_over(void *stream, int64_t n, A &&...arguments)
 {
   if (n == 0) return ccw_ok();
   if (n < 0) return ccw_invalid("launch over %lld elements", static_cast<long long>(n));
-  return launch<kernel>(stream, dim3(blocks(n)), dim3(block_size), 0, arguments...);
+  return launch<kernel>(stream, dim3(blocks(n)), dim3(block_size), 0, static_cast<A &&>(arguments)...);
 }
 
 /* Queues a copy, of any kind: addresses tell. Memory of the host must stay until it is done. */
@@ -160,7 +162,7 @@ template <auto kernel> constexpr const char *kernel_name();
 
 }  // namespace ccw
 
-/* ---- how: the name of a kernel ------------------------------------------------------------------------------------------ */
+/* ---- the name of a kernel ----------------------------------------------------------------------------------------------- */
 
 namespace ccw
 {
@@ -197,194 +199,11 @@ template <auto kernel> constexpr const char *kernel_name() { return name_of<kern
 
 }  // namespace ccw
 
-/* ---- how: GPUs --------------------------------------------------------------------------------------------------------- */
-
-#if defined(CCW_ON_CUDA)
-#define CCW_VENDOR_(name) cuda##name
-#elif defined(CCW_ON_HIP)
-#define CCW_VENDOR_(name) hip##name
-#endif
-
-#if !defined(CCW_ON_SIM)
-namespace ccw
-{
-
-/* Our code for a failure of the vendor's runtime, under the vendor's name and with its text. */
-CCW_MUST_USE inline ccw_status vendor_status(CCW_VENDOR_(Error_t) error, const char *what, const char *of)
-{
-  XLA_FFI_Error_Code code = XLA_FFI_Error_Code_INTERNAL;
-  switch (error) {
-  case CCW_VENDOR_(Success): return ccw_ok();
-  case CCW_VENDOR_(ErrorInvalidValue):
-  case CCW_VENDOR_(ErrorInvalidConfiguration): code = XLA_FFI_Error_Code_INVALID_ARGUMENT; break;
-#if defined(CCW_ON_CUDA)
-  case cudaErrorMemoryAllocation: code = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED; break;
-#else
-  case hipErrorOutOfMemory: code = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED; break;
-#endif
-  case CCW_VENDOR_(ErrorInsufficientDriver):
-  case CCW_VENDOR_(ErrorNoDevice): code = XLA_FFI_Error_Code_UNAVAILABLE; break;
-  default: break;
-  }
-  return ccw_status_make(
-      code, "%s%s: %s: %s", what, of, CCW_VENDOR_(GetErrorName)(error), CCW_VENDOR_(GetErrorString)(error));
-}
-
-template <class... P>
-template <auto kernel>
-ccw_status launcher<void (*)(P...)>::launch(void *stream, dim3 grid, dim3 block, size_t shared, P... arguments)
-{
-  kernel<<<grid, block, shared, static_cast<CCW_VENDOR_(Stream_t)>(stream)>>>(arguments...);
-  return vendor_status(CCW_VENDOR_(GetLastError)(), "launch of ", kernel_name<kernel>());
-}
-
-inline ccw_status copy_async(void *stream, void *to, const void *from, size_t size)
-{
-  return vendor_status(
-      CCW_VENDOR_(MemcpyAsync)(to, from, size, CCW_VENDOR_(MemcpyDefault), static_cast<CCW_VENDOR_(Stream_t)>(stream)),
-      "copy", "");
-}
-
-inline ccw_status fill_async(void *stream, void *memory, int byte, size_t size)
-{
-  return vendor_status(
-      CCW_VENDOR_(MemsetAsync)(memory, byte, size, static_cast<CCW_VENDOR_(Stream_t)>(stream)), "fill", "");
-}
-
-inline ccw_status synchronize(void *stream)
-{
-  return vendor_status(CCW_VENDOR_(StreamSynchronize)(static_cast<CCW_VENDOR_(Stream_t)>(stream)), "synchronize", "");
-}
-
-inline ccw_status device_malloc(void *, size_t size, void **out_memory)
-{
-  return vendor_status(CCW_VENDOR_(Malloc)(out_memory, size), "malloc", "");
-}
-
-inline ccw_status device_free(void *, void *memory) { return vendor_status(CCW_VENDOR_(Free)(memory), "free", ""); }
-
-inline ccw_status stream_create(void *, void **out_stream)
-{
-  CCW_VENDOR_(Stream_t) stream;
-  CCW_TRY(vendor_status(CCW_VENDOR_(StreamCreate)(&stream), "stream", ""));
-  *out_stream = stream;
-  return ccw_ok();
-}
-
-inline ccw_status stream_destroy(void *stream)
-{
-  return vendor_status(CCW_VENDOR_(StreamDestroy)(static_cast<CCW_VENDOR_(Stream_t)>(stream)), "end of a stream", "");
-}
-
-inline ccw_status stream_wait(void *stream, void *other)
-{
-  CCW_VENDOR_(Event_t) event;
-  CCW_TRY(vendor_status(
-      CCW_VENDOR_(EventCreateWithFlags)(&event, CCW_VENDOR_(EventDisableTiming)), "wait for a stream", ""));
-  CCW_VENDOR_(Error_t) error = CCW_VENDOR_(EventRecord)(event, static_cast<CCW_VENDOR_(Stream_t)>(other));
-  if (error == CCW_VENDOR_(Success))
-    error = CCW_VENDOR_(StreamWaitEvent)(static_cast<CCW_VENDOR_(Stream_t)>(stream), event, 0);
-  CCW_VENDOR_(Error_t) end = CCW_VENDOR_(EventDestroy)(event);
-  return vendor_status(error == CCW_VENDOR_(Success) ? end : error, "wait for a stream", "");
-}
-
-}  // namespace ccw
-#undef CCW_VENDOR_
-#endif
-
-/* ---- how: the simulated device ----------------------------------------------------------------------------------------- */
-
 #if defined(CCW_ON_SIM)
-namespace ccw
-{
-
-/* The functions of a stream, or what to say where there is none. */
-CCW_MUST_USE inline ccw_status find_functions(
-    void *stream, const char *what, const char *of, const ccw_sim_functions **out)
-{
-  if (!stream) return ccw_failed_precondition("%s%s: there is no stream; pass on that of the call", what, of);
-  *out = static_cast<ccw_sim_stream *>(stream)->functions;
-  return ccw_ok();
-}
-
-template <auto kernel>
-inline constexpr ccw_sim_kernel launched = sim::compiled<kernel>::describe(kernel_name<kernel>());
-
-template <class... P>
-template <auto kernel>
-ccw_status launcher<void (*)(P...)>::launch(void *stream, dim3 grid, dim3 block, size_t shared, P... arguments)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "launch of ", kernel_name<kernel>(), &functions));
-  typename sim::compiled<kernel>::values values(arguments...);
-  ccw_sim_launch launch = {
-      sizeof launch, &launched<kernel>, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, values.bytes};
-  return functions->launch(static_cast<ccw_sim_stream *>(stream), &launch);
-}
-
-inline ccw_status copy_async(void *stream, void *to, const void *from, size_t size)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "copy", "", &functions));
-  return functions->copy(static_cast<ccw_sim_stream *>(stream), to, from, size);
-}
-
-inline ccw_status fill_async(void *stream, void *memory, int byte, size_t size)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "fill", "", &functions));
-  return functions->fill(static_cast<ccw_sim_stream *>(stream), memory, byte, size);
-}
-
-inline ccw_status synchronize(void *stream)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "synchronize", "", &functions));
-  return functions->synchronize(static_cast<ccw_sim_stream *>(stream));
-}
-
-inline ccw_status device_malloc(void *stream, size_t size, void **out_memory)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "malloc", "", &functions));
-  return functions->allocate(static_cast<ccw_sim_stream *>(stream), size, out_memory);
-}
-
-inline ccw_status device_free(void *stream, void *memory)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "free", "", &functions));
-  return functions->release(static_cast<ccw_sim_stream *>(stream), memory);
-}
-
-inline ccw_status stream_create(void *like, void **out_stream)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(like, "stream", "", &functions));
-  ccw_sim_stream *stream;
-  CCW_TRY(functions->create(static_cast<ccw_sim_stream *>(like), &stream));
-  *out_stream = stream;
-  return ccw_ok();
-}
-
-inline ccw_status stream_destroy(void *stream)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "end of a stream", "", &functions));
-  return functions->destroy(static_cast<ccw_sim_stream *>(stream));
-}
-
-inline ccw_status stream_wait(void *stream, void *other)
-{
-  const ccw_sim_functions *functions;
-  CCW_TRY(find_functions(stream, "wait for a stream", "", &functions));
-  CCW_TRY(find_functions(other, "wait for a stream", "", &functions));
-  return static_cast<ccw_sim_stream *>(stream)->functions->wait(
-      static_cast<ccw_sim_stream *>(stream), static_cast<ccw_sim_stream *>(other));
-}
-
-}  // namespace ccw
+#include "kernel_sim_host.h"
 #pragma GCC visibility pop
+#else
+#include "kernel_gpu.h"
 #endif
 
 #endif

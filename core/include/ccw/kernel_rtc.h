@@ -14,8 +14,6 @@ typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 typedef unsigned long uintptr_t;
-#else
-#include "kernel_hip.h"
 #endif
 
 #ifndef INT32_MAX

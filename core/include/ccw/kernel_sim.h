@@ -21,7 +21,7 @@
 
 /* All is hidden, so that each library has its own, whose kernels are compiled into the loop over their threads. */
 #pragma GCC visibility push(hidden)
-#pragma GCC diagnostic ignored "-Wattributes" /* a static kernel is hidden anyway */
+#pragma GCC diagnostic ignored "-Wattributes" /* a static kernel cannot be hidden, and need not */
 
 /* ---- words ------------------------------------------------------------------------------------------------------------- */
 
@@ -29,15 +29,15 @@
 #define __device__ __attribute__((visibility("hidden")))
 #define __host__
 #define __shared__ static
-#define __constant__
+#define __constant__ __attribute__((visibility("hidden")))
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(alignment) __attribute__((aligned(alignment)))
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------------- */
 
-/* Aligned as an element is: an access to memory that suits an element only is fine here, and a fault on a GPU that this cannot
- * show. */
+/* Aligned as an element is, so that memory which suits an element only is no fault of the host's processor. On a GPU it is one,
+ * which this does not show. */
 #define CCW_VECTORS_(type, name)                                                 \
   struct name##1 { type x; };                                                    \
   struct name##2 { type x, y; };                                                 \
@@ -88,12 +88,8 @@ inline constexpr const int &warpSize = ccw::sim::warp_size;
 namespace ccw::sim
 {
 
-/* Notes which thread runs, before anything else that it does: a report of a fault says it. */
-inline void enter(uint3 thread)
-{
-  thread_index = thread;
-  __asm__ volatile("" ::: "memory");
-}
+/* Notes which thread of a row runs, before anything else that it does: a report of a fault says it. */
+inline void enter(unsigned x) { *const_cast<volatile unsigned *>(&thread_index.x) = x; }
 
 /* The number of this thread in its block, and of its lane. */
 inline unsigned thread_number() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
@@ -187,17 +183,20 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     }
   };
 
+  /* A thread that waited comes back from its kernel when others have gone on behind it, each on a stack of its own. */
   static void run_threads(ccw_simt *block, P... arguments)
   {
     unsigned nx = block->block[0], ny = block->block[1], nz = block->block[2];
     unsigned x = block->from % nx, y = block->from / nx % ny, z = block->from / nx / ny;
     for (; z < nz; ++z, y = 0)
-      for (; y < ny; ++y, x = 0)
+      for (; y < ny; ++y, x = 0) {
+        thread_index = {x, y, z};
         for (; x < nx; ++x) {
-          enter({x, y, z});
+          enter(x);
           kernel(arguments...);
           if (block->suspended) return;
         }
+      }
   }
 
   template <size_t... i>
@@ -214,7 +213,19 @@ template <auto kernel, class... P> struct compiled<kernel, void (*)(P...)> {
     block_dim = {block->block[0], block->block[1], block->block[2]};
     grid_dim = {block->grid[0], block->grid[1], block->grid[2]};
     warp_size = static_cast<int>(block->warp_size);
-    run_with(block, static_cast<const unsigned char *>(arguments), std::index_sequence_for<P...>());
+    const unsigned char *values = static_cast<const unsigned char *>(arguments);
+#if defined(__cpp_exceptions)
+    bool threw = false;
+    try {
+      run_with(block, values, std::index_sequence_for<P...>());
+    } catch (...) {
+      threw = true;
+    }
+    ccw_sim_place place = {"an exception left the kernel", nullptr, 0};
+    if (threw) block->fail(block, thread_number(), &place);
+#else
+    run_with(block, values, std::index_sequence_for<P...>());
+#endif
   }
 
   static constexpr ccw_sim_kernel describe(const char *name)

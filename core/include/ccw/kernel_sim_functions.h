@@ -14,7 +14,7 @@ inline unsigned barrier(int predicate, const char *operation, caller from)
   ccw_simt *block = simt;
   uint3 me = thread_index;
   unsigned count = block->barrier(block, thread_number(), predicate, &place);
-  enter(me);
+  thread_index = me;
   return count;
 }
 
@@ -25,7 +25,7 @@ inline uint64_t exchange(uint64_t mask, uint64_t value, uint64_t *values, const 
   ccw_simt *block = simt;
   uint3 me = thread_index;
   uint64_t lanes = block->exchange(block, thread_number(), mask, value, values, &place);
-  enter(me);
+  thread_index = me;
   return lanes;
 }
 
@@ -336,7 +336,7 @@ inline void __trap(ccw::sim::caller from = ccw::sim::caller::here())
 /* ---- assert -------------------------------------------------------------------------------------------------------------- */
 
 /* What the macro of the C library calls: in a kernel the launch ends, and the process goes on. */
-extern "C" [[noreturn]] inline void __assert_fail(
+extern "C" __attribute__((noreturn)) inline void __assert_fail(
     const char *what, const char *file, unsigned line, const char *function) noexcept
 {
   ccw_sim_place place = {what, file, line};

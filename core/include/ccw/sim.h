@@ -23,7 +23,7 @@ typedef struct ccw_sim_parameter {
   uint8_t reserved[2];
 } ccw_sim_parameter;
 
-/* Where threads wait for each other, or what they must not do: "__syncthreads", "axpy.cu", 12. */
+/* Where threads wait for each other, or what went wrong: "__syncthreads", "axpy.cu", 12. The file may be NULL: nobody knows. */
 typedef struct ccw_sim_place {
   const char *operation, *file;
   uint32_t line;
