@@ -4,12 +4,9 @@ local support = require "spec.support"
 
 local kernels = ccw.load(support.kernels)
 
+for _, name in ipairs { "sim:1", "sim:2" } do ccw.device(name) end
 local all = {}
 for _, device in ipairs(ccw.devices()) do all[#all + 1] = device.name end
-for _, name in ipairs { "sim:1", "sim:2" } do
-  ccw.device(name)
-  all[#all + 1] = name
-end
 
 local function refuses(code, message, f, ...)
   local _, err = ccw.try(f, ...)
