@@ -770,3 +770,40 @@ describe("ccw.kernel", function()
     assert.equal("f32[2] {11001, 11001}", read(y))
   end)
 end)
+
+describe("kernels on a GPU that only the driver of spec/drivers has", function()
+  for device, architecture in pairs { ["cuda:0"] = "sm_90", ["rocm:0"] = "gfx90a" } do
+    local function with_driver(code)
+      return run(("CCW_CACHE='%s' LD_LIBRARY_PATH='%s/spec/drivers'"):format(new_folder(), support.build), code)
+    end
+
+    it("want a type for a number where nobody knows what they take, on " .. device, function()
+      local path = support.write("code", ("stand-in code for %s\naxpy_f32\n"):format(architecture))
+      assert.equal("arg 0: the kernel does not tell its type: give it one, such as ccw.s32(3)\n" ..
+        "arg 3: the kernel does not tell its type: give it one, such as ccw.s32(3)\nnil\nf32[3] {3, 5, 7}\n",
+        with_driver(([[
+          local core = require "ccw.core"
+          local device = "%s"
+          local kernel, told = core.kernel_of(core.module(device, "%s"), "axpy_f32")
+          core.kernel_expect(kernel, told)
+          local x, y = ccw.f32{1, 2, 3}:to(device), ccw.f32{1, 1, 1}:to(device)
+          local function launch(...) return core.kernel_launch(kernel, {...}, nil, 1, 1, 1, 32, 1, 1, 0) end
+          print(launch(2, x, y, 3) or nil)
+          print(launch(ccw.f32(2), x, y, ccw.s64(3)) or nil)
+          print(y:to "host")]]):format(device, path)))
+    end)
+
+    it("are compiled for " .. device .. " and loaded", function()
+      local output = with_driver(([[
+        local kernel = { device = "%s", name = "axpy", architecture = "%s", source =
+          "__global__ void axpy(float a, const float *x, float *y, long n) { y[0] = a; }" }
+        print(select(2, ccw.try(ccw.kernel, kernel)))
+        kernel.name = "axpi"
+        print(select(2, ccw.try(ccw.kernel, kernel)))]]):format(device, architecture))
+      if output:find "^UNAVAILABLE" then return pending("skipped: " .. output:match "[^\n]*") end
+      local first, second = output:match "^([^\n]*)\n(.*)\n$"
+      assert.matches("^INVALID_ARGUMENT: " .. device .. ": load kernel%.%w+: [%w_]+: device kernel image is invalid", first)
+      assert.equal("NOT_FOUND: kernel.cu has no kernel 'axpi'; near: axpy; it has axpy", second)
+    end)
+  end
+end)

@@ -271,8 +271,8 @@ static ccw_status compile(ccw_compilation *c, const family *f, ccw_compiled *out
   ccw_release(t.options, (c->words.count + 1) * sizeof *t.options);
   if (status.code == XLA_FFI_Error_Code_ABORTED) {
     ccw_status_free(status);
-    return ccw_invalid("%s: %s ended without a word; perhaps it does not know the architecture '%s'", c->name,
-        f->prefix, c->source->architecture);
+    return ccw_invalid(
+        "%s: %s crashed; perhaps it does not know the architecture '%s'", c->name, f->prefix, c->source->architecture);
   }
   CCW_TRY(status);
   if (code != 0) return ccw_compile_failure(c, &out_compiled->log);

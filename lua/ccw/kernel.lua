@@ -19,13 +19,22 @@ local function load_module(device, path)
   return modules[key]
 end
 
+local languages = { sim = "sim", cuda = "cuda", rocm = "rocm" }
+
 --- The language and the architecture of a device's code.
-local function target_of(device)
-  local architecture = device.architecture
-  if architecture == "sim" then return "sim" end
-  if architecture:match "^sm_" then return "cuda", architecture end
-  if architecture:match "^gfx" then return "rocm", architecture end
-  errors.raise("UNIMPLEMENTED", ("%s: code: %s"):format(device.name, device.cannot.code or "it runs no kernels"))
+local function target_of(device, architecture)
+  local language = languages[device.name:match "^[^:]*"]
+  if not language then
+    errors.raise("UNIMPLEMENTED", ("%s: code: %s"):format(device.name, device.cannot.code or "it runs no kernels"))
+  elseif language == "sim" then
+    return language
+  end
+  architecture = architecture or device.architecture
+  if architecture == "" then
+    errors.raise("FAILED_PRECONDITION", ("%s: its architecture is not known: say which, architecture = \"%s\""):format(device.name,
+      language == "cuda" and "sm_90" or "gfx90a"))
+  end
+  return language, architecture
 end
 
 local bytes_of = core.dtypes()
@@ -63,7 +72,8 @@ local function read_file(path)
 end
 
 local option_types = {
-  source = "string", file = "string", name = "string", device = "any", flags = "table", time_limit = "number",
+  source = "string", file = "string", name = "string", device = "any", architecture = "string", flags = "table",
+  time_limit = "number",
 }
 
 local function check(options)
@@ -108,13 +118,14 @@ end
 -- - source: the text. It finds <ccw/kernel.h> included already.
 -- - file: a file, which is read where there is no source, with what it includes from beside it; messages call the source so.
 -- - device: where it is to run, a device or its name, "sim:0" unless this says otherwise.
+-- - architecture: of a GPU, in place of what the device says: "sm_80", "gfx90a"; "compute_80" for PTX.
 -- - flags: a list of more flags for the compiler.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
 -- The compiler is the system's for C++ on a simulated device; NVRTC on CUDA, HIPRTC on ROCm, which need no GPU, and are sought in the
 -- folders CCW_NVRTC and CCW_HIPRTC first. What was compiled is kept, see ccw.compile.
 function M.kernel(options)
   local device = check(options)
-  local language, architecture = target_of(device)
+  local language, architecture = target_of(device, options.architecture)
   local source = options.source or read_file(options.file)
   local label = options.file or "kernel.cu"
   local list, hides, includes_files = kernel_source.kernels(source)

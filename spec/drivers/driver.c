@@ -451,6 +451,17 @@ int API(cuInit, hipInit)(unsigned flags)
   return end(0);
 }
 
+#ifndef ROCM
+/* NVRTC asks a driver that is there, before any other function, and takes no for an answer. */
+int cuGetExportTable(const void **table, const void *id);
+int cuGetExportTable(const void **table, const void *id)
+{
+  (void)id;
+  *table = NULL;
+  return NOT_FOUND;
+}
+#endif
+
 int API(cuDeviceGetCount, hipGetDeviceCount)(int *count)
 {
   BEGIN(cuDeviceGetCount, hipGetDeviceCount, INITIALIZED);
