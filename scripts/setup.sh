@@ -76,14 +76,29 @@ need_python() {
   need "libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 }
 
-# Sets `nvcc` to the one of this machine or, where it has none, to one from PyPI; to "" where that could not be had.
+# fetch_from_nvidia WHAT PACKAGE...: into build/cuda/WHAT, from PyPI.
+fetch_from_nvidia() {
+  local what=$1
+  shift
+  say "fetching $what"
+  "$python" -m pip install --quiet --disable-pip-version-check --target "$build/cuda/$what" "$@" >"$build/log/$what.log" 2>&1 ||
+    say "$what could not be had: $(tail -n 1 "$build/log/$what.log")"
+}
+
+# Sets `nvcc` to the one of this machine or, where it has none, to one from PyPI; to "" where that could not be had. For NVRTC
+# it exports CCW_NVRTC, its folder, where that is not one in which it is sought anyway.
 fetch_nvcc() {
-  nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc "$build"/cuda/nvidia/*/bin/nvcc 2>/dev/null | head -n 1 || true)
-  [ -z "$nvcc" ] || return 0
-  say "fetching nvcc"
-  "$python" -m pip install --quiet --disable-pip-version-check --target "$build/cuda" nvidia-cuda-nvcc nvidia-cuda-runtime \
-    >"$build/log/nvcc.log" 2>&1 || say "nvcc could not be had: $(tail -n 1 "$build/log/nvcc.log")"
-  nvcc=$(ls "$build"/cuda/nvidia/*/bin/nvcc 2>/dev/null | head -n 1 || true)
+  find_nvcc() { command -v nvcc || ls /usr/local/cuda/bin/nvcc "$build"/cuda/nvcc/nvidia/*/bin/nvcc 2>/dev/null | head -n 1 || true; }
+  find_nvrtc() { ls -d "$build"/cuda/nvrtc/nvidia/*/lib 2>/dev/null | head -n 1 || true; }
+  nvcc=$(find_nvcc)
+  if [ -z "$nvcc" ]; then
+    fetch_from_nvidia nvcc nvidia-cuda-nvcc nvidia-cuda-runtime
+    nvcc=$(find_nvcc)
+  fi
+  ldconfig -p | grep libnvrtc >/dev/null && return
+  ls /usr/local/cuda/lib64/libnvrtc.so* >/dev/null 2>&1 && return
+  ls "$build"/cuda/nvrtc/nvidia/*/lib/libnvrtc.so* >/dev/null 2>&1 || fetch_from_nvidia nvrtc nvidia-cuda-nvrtc
+  export CCW_NVRTC=${CCW_NVRTC:-$(find_nvrtc)}
 }
 
 # The wheel of klujax is 3 MB; its module klujax_cpp needs no JAX.

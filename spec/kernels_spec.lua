@@ -329,7 +329,7 @@ end
 describe("kernels/", function()
   local names = ccw.load(libraries.host):names()
 
-  it("declares what launches device code as it is defined", function()
+  it("declares what launches device code as it is defined #plain", function()
     local function declaration(path, name)
       local file <close> = assert(io.open(("%s/kernels/%s"):format(support.root, path), "rb"))
       local found = file:read("a"):match("ccw_status " .. name .. "_launch(%b())")

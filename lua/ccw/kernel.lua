@@ -199,7 +199,7 @@ end
 
 --- The stream of the call whose handler runs here, if it is on that device.
 local function current_stream(device)
-  local stream = core.current_stream and core.current_stream()
+  local stream = core.current_stream()
   return stream and stream.device == device and stream or nil
 end
 
