@@ -132,15 +132,24 @@ static bool check_pointers(sim_device *device, const sim_operation *operation)
   return true;
 }
 
+static void set_access(const sim_device *device, ccw_kernel_fault *fault, const void *address, bool is_write)
+{
+  const sim_allocation *a = ccw_sim_allocation_at(device, address);
+  fault->is_access = true;
+  fault->is_write = is_write;
+  fault->address = address;
+  if (!a) return;
+  fault->memory = a->start;
+  fault->size = a->size;
+}
+
 static void keep_fault(sim_device *device, const char *kernel, const ccw_simt_outcome *outcome)
 {
   ccw_kernel_fault *fault = start_fault(device, kernel);
   memcpy(fault->block, outcome->block, sizeof fault->block);
   memcpy(fault->thread, outcome->thread, sizeof fault->thread);
   if (outcome->end != CCW_SIMT_FAULT) return;
-  fault->is_access = true;
-  fault->is_write = outcome->fault.is_write;
-  fault->address = (const void *)outcome->fault.address;
+  set_access(device, fault, (const void *)outcome->fault.address, outcome->fault.is_write);
   for (; fault->depth < outcome->depth && fault->depth < CCW_ACCESS_DEPTH; ++fault->depth)
     fault->code[fault->depth] = outcome->code[fault->depth];
 }
@@ -182,9 +191,7 @@ static void break_by_damage(sim_device *device, const char *kernel, unsigned cha
   char text[SIM_TEXT], what[SIM_WHAT];
   ccw_sim_describe_fault(device, &(ccw_fault){.address = (uintptr_t)damage, .is_write = true}, what);
   snprintf(text, sizeof text, "launch of %s: it %s", kernel, what);
-  ccw_kernel_fault *fault = start_fault(device, kernel);
-  fault->address = damage;
-  fault->is_access = fault->is_write = true;
+  set_access(device, start_fault(device, kernel), damage, true);
   ccw_sim_break(device, XLA_FFI_Error_Code_OUT_OF_RANGE, text);
 }
 

@@ -19,23 +19,28 @@ static int64_t distance(const side *s)
   return s->offset < 0 ? -s->offset : s->offset < s->shape->bytes ? 0 : s->offset - s->shape->bytes + 1;
 }
 
+/* Some memory: what is sought lies in it or is nearest to an address. */
+typedef struct range {
+  const char *from, *to;
+} range;
+
 static void look_among(
-    const ccw_operands *family, ccw_buffer *const *buffers, int64_t count, const void *address, side *nearest)
+    const ccw_operands *family, ccw_buffer *const *buffers, int64_t count, range in, const void *address, side *nearest)
 {
   for (int64_t i = 0; i < count; ++i) {
     const char *data = ccw_buffer_data(buffers[i]);
     side s = {family, i, (const char *)address - data, ccw_buffer_shape(buffers[i])};
-    if (data && distance(&s) < distance(nearest)) *nearest = s;
+    if (data && data >= in.from && data < in.to && distance(&s) < distance(nearest)) *nearest = s;
   }
 }
 
-/* The side whose memory an address lies in or, no further away than `reach` bytes, next to. */
-static bool find(const ccw_touched *call, const void *address, int64_t reach, side *out_side)
+/* The side that begins in a range and is nearest to an address; false for none. */
+static bool find(const ccw_touched *call, range in, const void *address, side *out_side)
 {
   *out_side = (side){0};
-  look_among(&ccw_args, call->operands, call->operand_count, address, out_side);
-  look_among(&ccw_rets, call->results, call->result_count, address, out_side);
-  return distance(out_side) <= reach;
+  look_among(&ccw_args, call->operands, call->operand_count, in, address, out_side);
+  look_among(&ccw_rets, call->results, call->result_count, in, address, out_side);
+  return out_side->family;
 }
 
 static void begin_at(ccw_problems *problems, const ccw_touched *call, const side *s)
@@ -46,8 +51,9 @@ static void begin_at(ccw_problems *problems, const ccw_touched *call, const side
 
 static void say_access(ccw_problems *problems, const ccw_touched *call, const ccw_host_access *access)
 {
+  const range all = {NULL, (const char *)UINTPTR_MAX};
   side s;
-  if (find(call, access->address, 0, &s)) {
+  if (find(call, all, access->address, &s) && distance(&s) == 0) {
     begin_at(problems, call, &s);
     ccw_text_add_access(&problems->text, s.shape, s.offset, access->is_write, " by code of the host");
   } else {
@@ -74,12 +80,12 @@ ccw_status ccw_touched_by_host(const ccw_touched *call, ccw_status status)
 
 ccw_status ccw_touched_by_kernel(const ccw_touched *call, ccw_status status)
 {
-  const int64_t reach = 1 << 20;
   ccw_kernel_fault fault;
   side s;
   if (!status.code || status.code == XLA_FFI_Error_Code_ABORTED) return status; /* which tells of an earlier one */
-  if (!ccw_device_last_fault(call->device, &fault) || !fault.is_access) return status;
-  if (!find(call, fault.address, reach, &s)) return status;
+  if (!ccw_device_last_fault(call->device, &fault) || !fault.memory) return status;
+  const range left = {fault.memory, (const char *)fault.memory + fault.size};
+  if (!find(call, left, fault.address, &s)) return status; /* it was no operand's */
   ccw_problems problems = {0};
   begin_at(&problems, call, &s);
   ccw_text_add_access(&problems.text, s.shape, s.offset, fault.is_write, "");

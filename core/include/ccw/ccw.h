@@ -362,6 +362,8 @@ typedef struct ccw_kernel_fault {
   char kernel[64];              /* its name, cut where it is longer */
   uint32_t block[3], thread[3]; /* which one, where it ran */
   const void *address;          /* NULL also where it was no access */
+  const void *memory;           /* of an access: the start of the allocation that was left; NULL for none */
+  size_t size;                  /* of that allocation */
   bool is_access, is_write;
   int32_t argument; /* the number of the argument that holds the address; -1: none, the kernel ran */
   int32_t depth;    /* of an access */
