@@ -107,6 +107,22 @@ for _, name in ipairs(all) do
       assert.same({ name }, seen)
     end)
 
+    it("hands attributes over as everywhere, case C06", function()
+      local values = {}
+      for i = 1, 14 * 42 * 42 do values[i] = i * 3 end
+      local got
+      local handler = ccw.bind("f(x: f32[2,2,2]) -> (y: f32[2,2,2]) {a: s64[]}"):to(function(x, y, a)
+        got = a:copy()
+        y:set_bytes(x:bytes())
+      end)
+      local x = ccw.iota("f32[2,2,2]"):to(name)
+      ccw.call(handler, { x }, nil, { a = ccw.s64(values) })
+      assert.equal("s64[24696]", got.type)
+      assert.same({ 3, 36, 24696 * 3 }, { got[1], got[12], got[24696] })
+      refuses("INVALID_ARGUMENT", "f: attribute 'a': expected s64[], got s32[]", ccw.call, handler, { x }, nil, { a = ccw.s32 { 1, 2 } })
+      refuses("INVALID_ARGUMENT", "f: attribute 'a': expected s64[], got s64", ccw.call, handler, { x }, nil, { a = ccw.s64(1) })
+    end)
+
     it("has scratch memory there, until the handler returns, case C71", function()
       local sizes = {}
       local handler = ccw.bind("f(@scratch, x: f32[n]) -> (y: f32[n])"):to(function(scratch, x, y)

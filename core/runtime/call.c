@@ -677,7 +677,11 @@ static ccw_status capture(ccw_call *call, ccw_graph **out_graph)
     status = wait_for_future(call);
     if (!status.code) status = ccw_internal("it left a future, which a graph cannot wait for");
   }
-  status = ccw_status_join(status, ccw_stream_end_capture(call->context.stream, out_graph));
+  ccw_status ended = ccw_stream_end_capture(call->context.stream, out_graph);
+  if (status.code)
+    ccw_status_free(ended); /* which fails for the same reason, if it does */
+  else
+    status = ended;
   ccw_touched all = touched(call);
   status = ccw_touched_by_host(&all, status);
   if (!status.code) return status;

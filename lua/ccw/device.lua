@@ -136,12 +136,15 @@ end
 core.event_metatable.__tostring = function(event) return select(2, core.kind(event)) and "event" or "closed event" end
 
 --- graph: work that was captured, see stream:begin_capture. graph:launch(stream) queues all of it; graph:close().
-local graph_methods = {}
-function graph_methods.launch(graph, stream)
-  core.graph_launch(graph, stream)
-  return graph
-end
 local graph_meta = core.graph_metatable
+local graph_methods = graph_meta.__index
+
+--- graph:launch(stream) -> graph. Queues all of it, with the memory that it was captured with.
+function graph_methods:launch(stream)
+  core.graph_launch(self, stream)
+  return self
+end
+
 graph_meta.__index = errors.index_of("graph", graph_methods)
 graph_meta.__tostring = function(graph) return select(2, core.kind(graph)) and "graph" or "closed graph" end
 
