@@ -51,7 +51,7 @@ describe("CC-30 a call on a simulated GPU", function()
 
   it("names operand and element that a kernel leaves, and the device is broken until it is reset", function()
     assert.equal("OUT_OF_RANGE: goes_too_far: execute: sim:0: launch of one_too_far: block (0,0,0), thread (4,0,0): reads past the end of "
-      .. "16 bytes taken here: byte 16 (CUDA_ERROR_ILLEGAL_ADDRESS)\n  arg 0 'x': read past its end, element 5 of 4, in one_too_far "
+      .. "16 bytes taken here: byte 16, by arg 1 (CUDA_ERROR_ILLEGAL_ADDRESS)\n  arg 0 'x': read past its end, element 5 of 4, in one_too_far "
       .. "(on_device.cu:16)", told(lib.goes_too_far))
     local broken = "sim:0: broken until it is reset: launch of one_too_far"
     local _, err = ccw.try(x.to, x, "host")
@@ -166,8 +166,8 @@ describe("case C67 what a handler queues as a graph", function()
 
   it("is refused where the handler does not say that it may be one", function()
     local _, message = captured(lib.is_not_marked)
-    assert.equal("FAILED_PRECONDITION: is_not_marked: its handler does not say that it is compatible with command buffers, and may not be "
-      .. "captured", message)
+    assert.equal("FAILED_PRECONDITION: is_not_marked: its handler does not say that it is compatible with command buffers, "
+      .. "TRAIT(command_buffer_compatible), and may not be captured", message)
     local on_host = ccw.prepare(lib.launches, { ccw.iota "f32[2]" }, "f32[2]")
     local _, err = ccw.try(on_host.capture, on_host)
     assert.equal("FAILED_PRECONDITION: launches: it runs on the host, where nothing is queued", tostring(err))

@@ -87,7 +87,7 @@ bool ccw_cache_find(const ccw_text *cache, const ccw_text *recipe, ccw_compiled 
 CCW_MUST_USE ccw_status ccw_cache_begin(const ccw_text *cache, ccw_text *out_folder);
 
 /* Keeps what was compiled in there, and says where it is then. */
-CCW_MUST_USE ccw_status ccw_cache_keep(const ccw_text *cache, const ccw_compilation *c, ccw_compiled *compiled);
+CCW_MUST_USE ccw_status ccw_cache_keep(const ccw_text *cache, ccw_compilation *c, ccw_compiled *compiled);
 
 /* Removes a folder and the files in it. An empty name is fine. */
 void ccw_cache_discard(const ccw_text *folder);

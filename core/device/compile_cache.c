@@ -340,8 +340,7 @@ static ccw_status write_about(const ccw_compilation *c, const ccw_compiled *comp
   ccw_text about = {0}, path = {0}, uses = {0}, sum = {0};
   ccw_status status = read_uses(c, &uses);
   const char *file = ccw_base_name(c->file.data);
-  if (!status.code && !digest_file(c->file.data, &sum))
-    status = ccw_unavailable("%s: the compiler left no code there", file);
+  if (!status.code && !digest_file(c->file.data, &sum)) status = ccw_unavailable("%s: it is gone", file);
   add_part(&about, c->recipe.data, c->recipe.length);
   add_part(&about, ccw_text_data(&uses), uses.length);
   add_part(&about, file, strlen(file));
@@ -378,19 +377,50 @@ static ccw_status place(const ccw_text *cache, const ccw_compilation *c, const c
   return ccw_unavailable("%s, where compiled code is kept: %s", entry->data, strerror(errno));
 }
 
-ccw_status ccw_cache_keep(const ccw_text *cache, const ccw_compilation *c, ccw_compiled *compiled)
+/* Puts what is in the code into its name: the loader knows what is loaded by its path, and after a change in a file that was included
+ * the path would be the same. */
+static ccw_status name_by_content(ccw_compilation *c)
+{
+  ccw_text sum = {0}, path = {0};
+  const char *file = ccw_base_name(c->file.data), *ending = strrchr(file, '.');
+  bool good = digest_file(c->file.data, &sum);
+  if (!good) return ccw_unavailable("%s: the compiler left no code there", file);
+  ccw_text_add(&path, "%s/%.*s-%.16s%s", c->folder.data, (int)(ending - file), file, ccw_text_data(&sum), ending);
+  ccw_text_free(&sum);
+  ccw_status status = ccw_text_status(&path);
+  if (!status.code && rename(c->file.data, path.data) != 0)
+    status = ccw_unavailable("%s: %s", path.data, strerror(errno));
+  if (status.code) {
+    ccw_text_free(&path);
+    return status;
+  }
+  ccw_text_free(&c->file);
+  c->file = path;
+  return status;
+}
+
+/* The code of an entry, which may be another process's: that was called otherwise. */
+static ccw_status find_code(const ccw_text *entry, const ccw_text *recipe, ccw_text *out_path)
+{
+  ccw_text about = {0};
+  XLA_FFI_ByteSpan parts[PARTS];
+  bool good = read_entry(entry, recipe, &about, parts, out_path);
+  ccw_text_free(&about);
+  CCW_TRY(ccw_text_status(out_path));
+  return good ? ccw_ok() : ccw_unavailable("%s: somebody has removed or changed what was compiled there", entry->data);
+}
+
+ccw_status ccw_cache_keep(const ccw_text *cache, ccw_compilation *c, ccw_compiled *compiled)
 {
   ccw_text entry = {0};
   entry_folder(cache, &c->recipe, &entry);
   ccw_status status = ccw_text_status(&entry);
+  if (!status.code) status = name_by_content(c);
   if (!status.code) status = write_about(c, compiled);
   unlink(c->input.data);
   if (c->uses.length > 0) unlink(c->uses.data);
   if (!status.code) status = place(cache, c, &entry);
-  if (!status.code) {
-    ccw_text_add(&compiled->path, "%s/%s", entry.data, ccw_base_name(c->file.data));
-    status = ccw_text_status(&compiled->path);
-  }
+  if (!status.code) status = find_code(&entry, &c->recipe, &compiled->path);
   ccw_text_free(&entry);
   return status;
 }

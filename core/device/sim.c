@@ -189,7 +189,10 @@ static bool last_fault(ccw_device *base, ccw_kernel_fault *out_fault)
   return is_there;
 }
 
-static const ccw_cannot cannot[] = {{NULL, NULL}};
+static const ccw_cannot cannot[] = {{"half", "kernels run on the processor, and have no arithmetic of f16 and bf16"},
+    {"ptx", "kernels are compiled for the processor: there is no inline PTX"},
+    {"textures", "there is no texture unit, and nothing in place of one"},
+    {"clusters", "one block runs at a time: blocks cannot wait for each other"}, {NULL, NULL}};
 
 static const ccw_device_ops device_ops = {
     .memory = &ccw_sim_memory_ops,

@@ -154,9 +154,24 @@ static void keep_fault(sim_device *device, const char *kernel, const ccw_simt_ou
     fault->code[fault->depth] = outcome->code[fault->depth];
 }
 
-static void break_by(sim_device *device, const char *kernel, const ccw_simt_outcome *outcome)
+/* ", by arg 0": which of its pointers goes to the allocation that the kernel has left; "" for none, or where it is not known. */
+static void describe_argument(const sim_operation *operation, const void *address, char out_text[32])
 {
-  char text[SIM_TEXT], what[SIM_WHAT], who[256];
+  const sim_allocation *a = ccw_sim_allocation_at(operation->stream->device, address);
+  out_text[0] = '\0';
+  for (uint32_t i = 0; a && i < operation->launch.kernel->parameter_count; ++i) {
+    const void *pointer = pointer_of(operation, i);
+    if (!pointer || !ccw_sim_is_inside(a, pointer)) continue;
+    snprintf(out_text, 32, ", by arg %u", (unsigned)i);
+    return;
+  }
+}
+
+static void break_by(const sim_operation *operation, const ccw_simt_outcome *outcome)
+{
+  sim_device *device = operation->stream->device;
+  const char *kernel = operation->launch.kernel->name;
+  char text[SIM_TEXT], what[SIM_WHAT], who[256], by[32];
   const uint32_t *b = outcome->block, *t = outcome->thread;
   XLA_FFI_Error_Code code = XLA_FFI_Error_Code_INTERNAL;
   snprintf(who, sizeof who, "launch of %.100s: block (%u,%u,%u), thread (%u,%u,%u)", kernel, (unsigned)b[0],
@@ -165,10 +180,11 @@ static void break_by(sim_device *device, const char *kernel, const ccw_simt_outc
   case CCW_SIMT_FAULT:
     code = XLA_FFI_Error_Code_OUT_OF_RANGE;
     ccw_sim_describe_fault(device, &outcome->fault, what);
+    describe_argument(operation, (const void *)outcome->fault.address, by);
     if (outcome->text[0])
       snprintf(text, sizeof text, "%s: %s", who, outcome->text);
     else
-      snprintf(text, sizeof text, "%s: %s (CUDA_ERROR_ILLEGAL_ADDRESS)", who, what);
+      snprintf(text, sizeof text, "%s: %s%s (CUDA_ERROR_ILLEGAL_ADDRESS)", who, what, by);
     break;
   case CCW_SIMT_LATE:
     code = XLA_FFI_Error_Code_DEADLINE_EXCEEDED;
@@ -177,7 +193,7 @@ static void break_by(sim_device *device, const char *kernel, const ccw_simt_outc
     break;
   case CCW_SIMT_DIVERGED:
     code = XLA_FFI_Error_Code_FAILED_PRECONDITION;
-    snprintf(text, sizeof text, "%s: %s; a GPU would hang", who, outcome->text);
+    snprintf(text, sizeof text, "%s: %s; what a GPU does then is not defined, it may hang", who, outcome->text);
     break;
   default: snprintf(text, sizeof text, "%s: assertion failed: %s (CUDA_ERROR_ASSERT)", who, outcome->text);
   }
@@ -213,7 +229,7 @@ void ccw_sim_launch_run(sim_stream *stream, const sim_operation *operation)
     snprintf(text, sizeof text, "launch of %s: no memory for the stacks of its threads", name);
     ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, text);
   } else if (outcome.end != CCW_SIMT_DONE) {
-    break_by(device, name, &outcome);
+    break_by(operation, &outcome);
   } else if (!is_undamaged) {
     break_by_damage(device, name, damage);
   }

@@ -695,8 +695,10 @@ ccw_status ccw_call_capture(ccw_call *call, ccw_graph **out_graph)
   *out_graph = NULL;
   if (call->is_on_host) return ccw_failed_precondition("%s: it runs on the host, where nothing is queued", call->name);
   if (!(ccw_handler_describe(call->handler).traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE))
-    return ccw_failed_precondition(
-        "%s: its handler does not say that it is compatible with command buffers, and may not be captured", call->name);
+    return ccw_failed_precondition("%s: its handler does not say that it is compatible with command buffers, "
+                                   "TRAIT(command_buffer_compatible), and may "
+                                   "not be captured",
+        call->name);
   CCW_TRY(enter(call));
   ccw_status status = capture(call, out_graph);
   ccw_context_free_scratch(&call->context);

@@ -248,9 +248,9 @@ local function first_buffer(results, depth)
   end
 end
 
---- Where a call runs, nil for the host: where its operands are, else what the options say, else where its results are.
+--- Where a call runs, nil for the host: what the options say, else where its operands are, else where its results are.
 local function find_device(device, results, options)
-  if not device and options.device ~= nil then device = core.device(options.device) end
+  if options.device ~= nil then device = core.device(options.device) end
   if not device and options.stream then device = core.stream_info(options.stream) end
   if not device and results ~= nil and type(results) ~= "string" then
     local buffer = first_buffer(results, 0)
@@ -279,7 +279,7 @@ local function hand_over(receive, fail, target, operands, results, attrs, option
     run_id, device_ordinal = options.run_id or 0, options.device_ordinal or 0
   end
   local flat_operands, device = flatten_operands(operands, fail)
-  if not device then device = find_device(device, results, options or nothing) end
+  if options or not device then device = find_device(device, results, options or nothing) end
   local platform = options and check_platform(device, options) or device and device.platform or "host"
   local more = (options or device or M.checked) and more_from(options or nothing, device, fail) or nil
   local handler, name = resolve(target, platform, fail)
@@ -422,7 +422,7 @@ end
 -- - user_data: {NAME = value} by the names of registered types, see lib:type and ccw.types: a buffer's memory, a copy of a string's
 -- bytes, or a light userdata.
 -- - like_xla: true answers as XLA's CPU does, which has no scratch memory; without it there is some.
--- - device: where it runs when no operand says so: a device or its name, "sim:0". Operands and results are on one device, and the call's
+-- - device: where it runs, a device or its name, "sim:0"; where its operands are without it. Operands and results are on one device, and the call's
 -- platform is that device's.
 -- - stream: of that device, the one that the handler gets; the device's own without it. The call waits for it.
 -- - stages: which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare, initialize and

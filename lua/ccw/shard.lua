@@ -17,6 +17,7 @@ end
 --- Which operands are split, a set of positions from 0; nil: none is.
 local function split_from(split, operands)
   if split == nil then return nil end
+  if type(split) ~= "table" then misuse(5, "split: expected a list of positions of args, got %s", core.kind(split) or type(split)) end
   local positions = {}
   for key, position in next, split do
     if math.type(key) ~= "integer" then

@@ -84,12 +84,18 @@ static ccw_status make(const wanted *w, ccw_buffer **out_buffer)
                    : ccw_buffer_new(&w->shape, w->zeroed, out_buffer);
 }
 
+/* Whether memory is what is missing: a device may have been told to fail. */
+static bool is_missing(const wanted *w)
+{
+  return !w->device || ccw_device_describe(w->device).memory_free < w->shape.bytes;
+}
+
 static void push_new(lua_State *L, const wanted *w)
 {
   collect_before(L, w->shape.bytes);
   void **box = new_box(L, CCW_BUFFER);
   ccw_status status = make(w, (ccw_buffer **)box);
-  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) { /* perhaps garbage holds what is missing */
+  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED && is_missing(w)) { /* perhaps garbage holds it */
     ccw_status_free(status);
     lua_gc(L, LUA_GCCOLLECT);
     status = make(w, (ccw_buffer **)box);
