@@ -422,8 +422,8 @@ end
 -- - user_data: {NAME = value} by the names of registered types, see lib:type and ccw.types: a buffer's memory, a copy of a string's
 -- bytes, or a light userdata.
 -- - like_xla: true answers as XLA's CPU does, which has no scratch memory; without it there is some.
--- - device: where it runs, a device or its name, "sim:0"; where its operands are without it. Operands and results are on one device, and the call's
--- platform is that device's.
+-- - device: where it runs, a device or its name, "sim:0"; without it, where its operands are. Operands and results are on one device,
+-- and the call's platform is that device's.
 -- - stream: of that device, the one that the handler gets; the device's own without it. The call waits for it.
 -- - stages: which stages run, in their order: on the host "execute" alone, as on XLA's CPU, on other platforms prepare, initialize and
 -- execute, for which "all" stands everywhere; or a list of names; "by hand": none runs by itself, see call:stage. All stages get the

@@ -38,8 +38,9 @@ end
 
 --- device: something that has memory and runs code; ?ccw.device tells how one is found.
 -- Fields: name; platform, whose handlers are called for what is on it; ordinal, description, architecture; memory and memory_free, in
--- bytes; processors, warp_size, max_threads, max_block, max_grid, max_shared; cannot, a table of what it cannot do, with reasons. A
--- device stands wherever its name may stand.
+-- bytes; processors, warp_size, max_threads, max_block, max_grid, max_shared; own_stream, of calls and copies that name none; cannot, a
+-- table of what it cannot do, with reasons. Methods: device:stream(), device:sync(), device:reset(), device:allocations(). A device stands
+-- wherever its name may stand.
 local methods = {}
 
 local function check_self(device, name)
@@ -77,7 +78,8 @@ function methods:allocations()
   return list
 end
 
-local function megabytes(bytes)
+local function size_text(bytes)
+  if bytes < 1 << 20 then return ("%d bytes"):format(bytes) end
   return bytes >= 1 << 30 and ("%.1f GiB"):format(bytes / (1 << 30)) or ("%.1f MiB"):format(bytes / (1 << 20))
 end
 
@@ -85,7 +87,7 @@ local function describe(device)
   local info = core.device_info(device)
   local parts = { info.description }
   if info.architecture ~= "" and info.architecture ~= "sim" then parts[#parts + 1] = info.architecture end
-  if info.memory > 0 then parts[#parts + 1] = megabytes(info.memory) end
+  if info.memory > 0 then parts[#parts + 1] = size_text(info.memory) end
   local platform = info.platform ~= info.name:match "^[^:]*" and ", as " .. info.platform or ""
   return info.name .. platform .. ": " .. table.concat(parts, ", ")
 end
@@ -132,6 +134,9 @@ function stream_meta.__tostring(stream)
   local device, number = core.stream_info(stream)
   return ("stream %d of %s"):format(number, device.name)
 end
+
+--- event: a point in the work of a stream, made by stream:record(). It happens when what was queued before is done.
+-- Methods: event:sync(), event:seconds_since(event), event:close(). stream:wait(event) has another stream wait for it.
 
 core.event_metatable.__tostring = function(event) return select(2, core.kind(event)) and "event" or "closed event" end
 

@@ -205,7 +205,7 @@ end
 
 local methods = {}
 
---- kernel:launch{args = list, grid = blocks, ...}.
+--- kernel:launch(options).
 -- Queues a launch; kernel{...} is the same. Options:
 -- - args: a list of the kernel's arguments: for a pointer a buffer on the kernel's device, for a number a number, which must fit. Where the
 -- type of a parameter is not known a number needs one, ccw.s32(3).
@@ -239,7 +239,7 @@ end
 --- kernel: code on a device that ccw.kernel compiled; kernel{...} launches it.
 -- Fields: name; device, its name; symbol, what the code calls it; path, of the code; log, what the compiler said; was_kept, whether it had
 -- been compiled before; parameters, a list, or nil where they are not known: each with name, dtype, size, is_pointer, is_const, as far
--- as they are. Method: kernel:launch{...}.
+-- as they are. Method: kernel:launch, which ?kernel:launch explains. A kernel is for one device: ccw.kernel makes it for another.
 local meta = core.kernel_metatable
 
 function meta.__index(kernel, name) return methods[name] or about[kernel][name] end
