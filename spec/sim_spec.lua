@@ -51,8 +51,8 @@ describe("CC-30 a call on a simulated GPU", function()
 
   it("names operand and element that a kernel leaves, and the device is broken until it is reset", function()
     assert.equal("OUT_OF_RANGE: goes_too_far: execute: sim:0: launch of one_too_far: block (0,0,0), thread (4,0,0): reads past the end of "
-      .. "16 bytes taken here: byte 16, by arg 1 (CUDA_ERROR_ILLEGAL_ADDRESS)\n  arg 0 'x': read past its end, element 5 of 4, in one_too_far "
-      .. "(on_device.cu:16)", told(lib.goes_too_far))
+      .. "16 bytes taken here: byte 16, by arg 1 (CUDA_ERROR_ILLEGAL_ADDRESS)\n"
+      .. "  arg 0 'x': read past its end, element 5 of 4, in one_too_far (on_device.cu:16)", told(lib.goes_too_far))
     local broken = "sim:0: broken until it is reset: launch of one_too_far"
     local _, err = ccw.try(x.to, x, "host")
     assert.equal("ABORTED", err.code)
@@ -60,6 +60,7 @@ describe("CC-30 a call on a simulated GPU", function()
     sim:reset()
     _, err = ccw.try(x.to, x, "host")
     assert.matches("it went when the device was reset", err.message, 1, true)
+    assert.equal("INVALID_ARGUMENT: launches: arg 0: its memory is no longer there: sim:0 was reset", told(lib.launches))
     x = ccw.iota("f32[4]"):to(sim)
     assert.matches("result 0 'y': written in front of its beginning, 1 element before it", told(lib.goes_too_early), 1, true)
   end)

@@ -189,6 +189,11 @@ ccw_status ccw_device_release_pinned(ccw_device *device, void *memory, size_t si
   return ccw_ok();
 }
 
+bool ccw_device_holds(ccw_device *device, const void *memory, size_t size)
+{
+  return size == 0 || !device->ops->holds || device->ops->holds(device, memory, size);
+}
+
 void ccw_device_visit_memory(ccw_device *device, ccw_allocation_visitor *visit, void *context)
 {
   if (device->ops->memory->visit) device->ops->memory->visit(device, visit, context);

@@ -91,6 +91,8 @@ typedef struct ccw_device_ops {
   ccw_status (*make_current)(ccw_device *device);
   /* (optional: there are none) What host code did to the device's memory since the last time: up to `most`; how many. */
   int64_t (*take_accesses)(ccw_device *device, ccw_host_access *accesses, int64_t most);
+  /* (optional: they are) Whether all of these bytes are allocated there. */
+  bool (*holds)(ccw_device *device, const void *memory, size_t size);
   /* (optional: nobody knows) The kernel that broke the device; false: none did. */
   bool (*last_fault)(ccw_device *device, ccw_kernel_fault *out_fault);
 } ccw_device_ops;

@@ -189,6 +189,15 @@ static bool last_fault(ccw_device *base, ccw_kernel_fault *out_fault)
   return is_there;
 }
 
+static bool holds(ccw_device *device, const void *memory, size_t size)
+{
+  sim_allocation *a;
+  ccw_sim_lock();
+  bool is_there = ccw_sim_is_within(ccw_sim_of(device), memory, size, &a);
+  ccw_sim_unlock();
+  return is_there;
+}
+
 static const ccw_cannot cannot[] = {{"half", "kernels run on the processor, and have no arithmetic of f16 and bf16"},
     {"ptx", "kernels are compiled for the processor: there is no inline PTX"},
     {"textures", "there is no texture unit, and nothing in place of one"},
@@ -201,6 +210,7 @@ static const ccw_device_ops device_ops = {
     .code = &ccw_sim_code_ops,
     .graph = &ccw_sim_graph_ops,
     .cannot = cannot,
+    .holds = holds,
     .describe = describe,
     .synchronize = synchronize,
     .reset = reset,

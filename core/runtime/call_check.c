@@ -40,7 +40,23 @@ static void check_stream(ccw_text *problems, const ccw_stream *stream, const ccw
       ccw_device_name(device));
 }
 
-/* A handler may expect 64-byte aligned memory; views need not have it. What it reads has to mean something. */
+/* A handler may expect 64-byte aligned memory on the host, which views need not have. An empty array on a device has none at all. */
+static void check_data(ccw_text *problems, const char *family, long long i, const ccw_buffer *buffer)
+{
+  void *data = ccw_buffer_data(buffer);
+  size_t bytes = (size_t)ccw_buffer_shape(buffer)->bytes;
+  bool is_here = ccw_buffer_is_on_host(buffer);
+  ccw_device *device = ccw_buffer_device(buffer);
+  if (!data && (is_here || bytes > 0))
+    COMPLAIN(problems, "%s %lld: a view that shares a byte with its neighbours; pass its copy()", family, i);
+  else if (is_here && (uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
+    COMPLAIN(problems, "%s %lld: a view that starts %d bytes past a multiple of %d; pass its copy()", family, i,
+        (int)((uintptr_t)data % CCW_BUFFER_ALIGNMENT), CCW_BUFFER_ALIGNMENT);
+  else if (!is_here && !ccw_device_holds(device, data, bytes))
+    COMPLAIN(problems, "%s %lld: its memory is no longer there: %s was reset", family, i, ccw_device_name(device));
+}
+
+/* What a handler reads has to mean something. */
 static void check_memory(ccw_text *problems, const whereabouts *w, const char *family, ccw_buffer *const *buffers,
     int64_t count, bool is_read)
 {
@@ -53,14 +69,7 @@ static void check_memory(ccw_text *problems, const whereabouts *w, const char *f
     if (ccw_buffer_shape(buffers[i])->dtype == XLA_FFI_DataType_TOKEN) continue;
     if (is_read && ccw_buffer_is_undefined(buffers[i]))
       COMPLAIN(problems, "%s %lld: undefined: the call that was to write it failed", family, (long long)i);
-    void *data = ccw_buffer_data(buffers[i]);
-    bool is_empty = ccw_buffer_shape(buffers[i])->bytes == 0 && !ccw_buffer_is_on_host(buffers[i]); /* without memory */
-    if (!data && !is_empty)
-      COMPLAIN(
-          problems, "%s %lld: a view that shares a byte with its neighbours; pass its copy()", family, (long long)i);
-    else if (ccw_buffer_is_on_host(buffers[i]) && (uintptr_t)data % CCW_BUFFER_ALIGNMENT != 0)
-      COMPLAIN(problems, "%s %lld: a view that starts %d bytes past a multiple of %d; pass its copy()", family,
-          (long long)i, (int)((uintptr_t)data % CCW_BUFFER_ALIGNMENT), CCW_BUFFER_ALIGNMENT);
+    check_data(problems, family, (long long)i, buffers[i]);
   }
 }
 

@@ -324,6 +324,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_device_allocate_pinned(ccw_device *device, s
 /* Gives it back; `size` is what was asked for. NULL is fine. */
 CCW_API CCW_MUST_USE ccw_status ccw_device_release_pinned(ccw_device *device, void *memory, size_t size);
 
+/* Whether all of these bytes are allocated there, as far as the device knows: not after a reset. */
+CCW_API bool ccw_device_holds(ccw_device *device, const void *memory, size_t size);
+
 /* A callback for what is allocated. */
 typedef void ccw_allocation_visitor(void *context, const void *memory, size_t size, const char *site);
 
