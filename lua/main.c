@@ -36,7 +36,7 @@ static void on_interrupt(int number)
   const char *doing, *name = ccw_call_running(&doing);
   signal(number, SIG_DFL); /* a second one ends the program */
   lua_State *handler = running_in_lua();
-  if (name && !handler) {
+  if (!ccw_device_interrupt() && name && !handler) {
     say("\nccw: ");
     say(name);
     say(" is still running; Ctrl-C again ends ccw\n");

@@ -290,13 +290,21 @@ describe("the prompt at a terminal", function()
     wait_for "waiting\n^Cerror"
     type_in("-l 'ccw.call(r.finish, {}, \"()\", {slot = 0, code = 0}) print(\"fin\" .. \"ished\")'", "Enter")
     wait_for "finished"
+    type_in([[-l 'k = ccw.kernel{name = "f", source = "__global__ void f(volatile int *x) { while (1) *x = 0; }"}']], "Enter",
+      [[-l 'ccw.device("sim:0", {time_limit = 0})']], "Enter", [[-l 'a = ccw.s32{1}:to "sim:0" k{grid = 1, args = {a}}']], "Enter",
+      [[-l 'print("ker" .. "nel") ccw.device "sim:0":sync()']], "Enter") -- a kernel that never ends
+    wait_for "\nkernel"
+    type_in("C-c")
+    wait_for "kernel\n^Cerror"
+    type_in([[-l 'ccw.device "sim:0":reset() print("re" .. "set")']], "Enter")
+    wait_for "\nreset"
 
     type_in("-l 'ccw.s'", "Tab")
     wait_for "s1  s16  s2  s32  s4  s64  s8"
     type_in("C-c", "C-d")
     start()
     type_in("C-p") -- the history of the run before
-    wait_for "ished\")"
+    wait_for "\"set\")"
     type_in("C-c", "C-d")
 
     local file <close> = assert(io.open(state .. "/ccw/history", "ab"))

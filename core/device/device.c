@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "device/simt.h"
 
 /* In the order in which they are listed. */
 static const ccw_device_family *const families[] = {
@@ -395,6 +396,8 @@ ccw_status ccw_kernel_launch(ccw_kernel *kernel, const ccw_launch *launch, ccw_s
   CCW_TRY(check_arguments(kernel, launch));
   return stream->device->ops->code->launch(kernel, launch, stream);
 }
+
+bool ccw_device_interrupt(void) { return ccw_simt_interrupt(); }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
 

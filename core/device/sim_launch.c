@@ -187,9 +187,10 @@ static void break_by(const sim_operation *operation, const ccw_simt_outcome *out
       snprintf(text, sizeof text, "%s: %s%s (CUDA_ERROR_ILLEGAL_ADDRESS)", who, what, by);
     break;
   case CCW_SIMT_LATE:
-    code = XLA_FFI_Error_Code_DEADLINE_EXCEEDED;
+    code = outcome->text[0] ? XLA_FFI_Error_Code_CANCELLED : XLA_FFI_Error_Code_DEADLINE_EXCEEDED;
     snprintf(text, sizeof text, "launch of %s: it did not end within %g seconds (CUDA_ERROR_LAUNCH_TIMEOUT)", kernel,
         device->time_limit);
+    if (outcome->text[0]) snprintf(text, sizeof text, "launch of %s: %s", kernel, outcome->text);
     break;
   case CCW_SIMT_DIVERGED:
     code = XLA_FFI_Error_Code_FAILED_PRECONDITION;

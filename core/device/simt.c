@@ -56,7 +56,7 @@ static atomic_bool has_runner;
 /* Of the runner alone, which signal handlers in it read and write. */
 static volatile bool is_in_fiber; /* a kernel or what it has called here */
 static volatile bool is_in_kernel;
-static volatile bool is_late;
+static volatile bool is_late, is_interrupted;
 
 static member members[CCW_SIMT_THREADS];
 static uint32_t idle[CCW_SIMT_THREADS], idle_count; /* fibers, the last one first */
@@ -224,6 +224,7 @@ static int64_t nanoseconds(void)
 static bool set_watch(int64_t due)
 {
   watch.due = due;
+  if (!watch.exists) return false; /* there is no limit */
   struct itimerspec at = {.it_value = {.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000}};
   return timer_settime(watch.timer, TIMER_ABSTIME, &at, NULL) == 0;
 }
@@ -248,10 +249,10 @@ static void on_time(int number, siginfo_t *info, void *context)
 {
   enum { AGAIN = 200000, TIMES = 1000 };
   (void)number, (void)info;
-  if (!is_runner() || run.deadline == 0) return;
+  if (!is_runner() || (run.deadline == 0 && !is_interrupted)) return;
   int error = errno;
   int64_t now = nanoseconds();
-  if (now < run.deadline) {
+  if (now < run.deadline && !is_interrupted) {
     set_watch(run.deadline);
   } else {
     is_late = true;
@@ -273,18 +274,27 @@ static bool make_watch(void)
   return watch.exists;
 }
 
+bool ccw_simt_interrupt(void)
+{
+  if (!has_runner) return false;
+  is_interrupted = true;
+  pthread_kill(runner, watch_signal);
+  return true;
+}
+
 /* The flags first: the signal may come at once. */
 static bool begin_time(double seconds)
 {
   enum { MOST = 1000000000 };
-  is_late = false;
+  is_late = is_interrupted;
   late_times = 0;
   run.deadline = 0;
+  bool is_watched =
+      (owns_watch && watch.owner == &owns_watch) || make_watch(); /* without a limit, too: one may interrupt it */
   if (!(seconds > 0)) return true;
+  if (!is_watched) return say(0, "no timer for the time limit"), false;
   int64_t now = nanoseconds();
   run.deadline = now + (int64_t)(1e9 * fmin(seconds, MOST));
-  if (!owns_watch || watch.owner != &owns_watch)
-    if (!make_watch()) return say(0, "no timer for the time limit"), false;
   return (watch.due > now && watch.due <= run.deadline) || set_watch(run.deadline);
 }
 
@@ -704,6 +714,7 @@ void ccw_simt_run(const ccw_sim_launch *launch, const ccw_simt_limits *limits, c
   pthread_once(&once, install);
   prepare_thread();
   pthread_mutex_lock(&lock);
+  is_interrupted = false;
   atomic_store(&runner, pthread_self());
   atomic_store(&has_runner, true);
   if (prepare(launch, limits, out_outcome) && begin_time(limits->seconds))
@@ -711,6 +722,8 @@ void ccw_simt_run(const ccw_sim_launch *launch, const ccw_simt_limits *limits, c
   else
     out_outcome->end = CCW_SIMT_NO_MEMORY;
   run.deadline = 0;
+  if (out_outcome->end == CCW_SIMT_LATE && is_interrupted)
+    snprintf(out_outcome->text, sizeof out_outcome->text, "interrupted");
   if (out_outcome->end != CCW_SIMT_DONE) clean_up();
   atomic_store(&has_runner, false);
   pthread_mutex_unlock(&lock);

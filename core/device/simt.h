@@ -45,6 +45,10 @@ void ccw_simt_run(const ccw_sim_launch *launch, const ccw_simt_limits *limits, c
 /* Whether this thread runs a kernel now. A signal handler may ask. */
 bool ccw_simt_is_running(void);
 
+/* Has the launch that runs end as if its time were up: its text is "interrupted" then. False where none runs. A signal handler may
+ * ask. */
+bool ccw_simt_interrupt(void);
+
 /* For who takes a fault in a thread that runs a kernel: ends the launch with it. Does not return. */
 _Noreturn void ccw_simt_abandon(const ccw_fault *fault);
 

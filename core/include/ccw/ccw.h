@@ -454,6 +454,10 @@ CCW_API int64_t ccw_kernel_parameters(const ccw_kernel *kernel, const ccw_kernel
  * then nothing was queued, and the device works on. */
 CCW_API CCW_MUST_USE ccw_status ccw_kernel_launch(ccw_kernel *kernel, const ccw_launch *launch, ccw_stream *stream);
 
+/* Has the kernel that a simulated device runs now end as if its time were up: whoever waits for it is told CANCELLED, and the device is
+ * broken until it is reset. False where none runs. A signal handler may ask. */
+CCW_API bool ccw_device_interrupt(void);
+
 /* ---- graphs ---- */
 
 /* What is queued on the stream from now on does not run, and makes a graph. UNIMPLEMENTED. */
