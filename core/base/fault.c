@@ -128,6 +128,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
   int error = errno;
   ccw_fault fault = {(uintptr_t)info->si_addr, instruction_of(context), is_write(context)};
+  if (info->si_code == SI_KERNEL && !info->si_addr)
+    fault.address = UINTPTR_MAX; /* one that cannot be: which is not told */
   if (info->si_code <= 0 || !is_taken(&fault)) hand_on(number, info, context);
   errno = error;
 }

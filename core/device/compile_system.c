@@ -132,6 +132,8 @@ static ccw_status prepare_sim(ccw_compilation *c)
   ccw_text_add(&c->text, "#include <ccw/kernel.h>\n");
   CCW_TRY(prepare(c, "-O3", "-std=c++17"));
   ccw_words_add(&c->words, "-Wno-sign-compare"); /* threadIdx is unsigned, and people write int */
+  ccw_words_add(
+      &c->words, "-fstack-clash-protection"); /* a large frame meets what lies behind the stack of its thread */
   ccw_text_add(&c->text, "#line 1 \"" CCW_KERNEL_NAMES "\"\n");
   for (size_t i = 0; i < c->source->kernel_count; ++i)
     ccw_text_add(&c->text, "%s%s", i == 0 ? "CCW_SIM_MODULE(" : ",\n", c->source->kernels[i]);

@@ -321,13 +321,20 @@ ccw_status ccw_event_new(ccw_device *device, ccw_event **out_event)
 {
   *out_event = NULL;
   CCW_TRY(device->ops->event->create(device, out_event));
+  (*out_event)->count = 1;
   (*out_event)->device = device;
   return ccw_ok();
 }
 
-void ccw_event_free(ccw_event *event)
+ccw_event *ccw_event_retain(ccw_event *event)
 {
-  if (event) event->device->ops->event->destroy(event);
+  ccw_count_up(&event->count);
+  return event;
+}
+
+void ccw_event_release(ccw_event *event)
+{
+  if (event && ccw_count_down(&event->count)) event->device->ops->event->destroy(event);
 }
 
 ccw_status ccw_event_record(ccw_event *event, ccw_stream *stream)

@@ -114,6 +114,7 @@ struct ccw_stream {
 };
 
 struct ccw_event {
+  ccw_count count;
   ccw_device *device;
 };
 

@@ -157,6 +157,22 @@ static ccw_status synchronize(ccw_device *device)
   return ccw_device_says(device, status);
 }
 
+static void forget_accesses(sim_device *device)
+{
+  ccw_host_access access;
+  ccw_sim_close_seen(device);
+  while (ccw_sim_take_notes(device, &access, 1) > 0) continue;
+}
+
+/* Those that handlers have made, and not destroyed. */
+static void leave_handlers_streams(sim_device *device)
+{
+  for (sim_stream *stream = device->streams, *next; stream; stream = next) {
+    next = stream->next;
+    if (stream->is_of_handler) ccw_sim_stream_leave(stream);
+  }
+}
+
 static ccw_status reset(ccw_device *base)
 {
   sim_device *device = ccw_sim_of(base);
@@ -164,6 +180,8 @@ static ccw_status reset(ccw_device *base)
   ccw_sim_drop_work(device);
   ccw_sim_drop_capture(device);
   ccw_sim_forget_memory(device);
+  forget_accesses(device);
+  leave_handlers_streams(device);
   device->failure = XLA_FFI_Error_Code_OK;
   device->is_broken = device->has_fault = false;
   ccw_sim_unlock();
@@ -222,89 +240,126 @@ static const ccw_device_ops device_ops = {
 
 /* ---- for handlers ---------------------------------------------------------------------------------------------------- */
 
-static sim_stream *stream_of(ccw_sim_stream *handle)
+/* The stream of a handle; NULL where there is none, or no more. With the lock held. */
+static sim_stream *find_stream(const ccw_sim_stream *handle)
 {
-  return (sim_stream *)((char *)handle - offsetof(sim_stream, handle));
+  sim_device *device;
+  for (int i = 0; i < SIM_DEVICES; ++i)
+    for (sim_stream *s = (device = ccw_sim_number(i)) ? device->streams : NULL; s; s = s->next)
+      if (&s->handle == handle) return s;
+  return NULL;
 }
 
-/* With the lock given back. */
-static ccw_status says(const sim_stream *stream, ccw_status status)
+static ccw_status no_stream(const ccw_sim_stream *handle)
+{
+  return ccw_invalid("no stream of a simulated device is at %p: it was destroyed, or never made", (const void *)handle);
+}
+
+/* What a handler does with a stream: begins with the lock and the stream, ends with what is said of it, and the lock given back. */
+static ccw_status begin(const ccw_sim_stream *handle, sim_stream **out_stream)
+{
+  ccw_sim_lock();
+  *out_stream = find_stream(handle);
+  if (*out_stream) return ccw_ok();
+  ccw_sim_unlock();
+  return no_stream(handle);
+}
+
+static ccw_status end(sim_device *device, ccw_status status)
 {
   ccw_sim_unlock();
-  return ccw_device_says(&stream->device->base, status);
+  return ccw_device_says(&device->base, status);
 }
 
 static ccw_status handler_launches(ccw_sim_stream *handle, const ccw_sim_launch *launch)
 {
-  ccw_sim_lock();
-  return says(stream_of(handle), ccw_sim_launch_queue(stream_of(handle), launch, NULL));
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  return end(stream->device, ccw_sim_launch_queue(stream, launch, NULL));
 }
 
+/* Whether memory is in frames that are under way, and gone when the handler returns. */
+static bool is_on_stack(const void *memory)
+{
+  const uintptr_t most = 8 << 20;
+  return (uintptr_t)memory - (uintptr_t)__builtin_frame_address(0) < most;
+}
+
+/* Copies of what is on the stack are done at once, as CUDA does with all memory of the host that is not pinned. */
 static ccw_status handler_copies(ccw_sim_stream *handle, void *to, const void *from, size_t size)
 {
-  ccw_sim_lock();
-  return says(stream_of(handle), ccw_sim_copy(stream_of(handle), to, from, size));
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  ccw_status status = ccw_sim_copy(stream, to, from, size);
+  if (!status.code && !stream->device->capture && (is_on_stack(to) || is_on_stack(from)))
+    status = ccw_sim_synchronize(stream);
+  return end(stream->device, status);
 }
 
 static ccw_status handler_fills(ccw_sim_stream *handle, void *memory, int byte, size_t size)
 {
-  ccw_sim_lock();
-  return says(stream_of(handle), ccw_sim_fill(stream_of(handle), memory, byte, size));
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  return end(stream->device, ccw_sim_fill(stream, memory, byte, size));
 }
 
 static ccw_status handler_synchronizes(ccw_sim_stream *handle)
 {
-  ccw_sim_lock();
-  return says(stream_of(handle), ccw_sim_synchronize(stream_of(handle)));
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  return end(stream->device, ccw_sim_synchronize(stream));
+}
+
+/* Whose the stream is. */
+static ccw_status find_device(const ccw_sim_stream *handle, sim_device **out_device)
+{
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  *out_device = stream->device;
+  ccw_sim_unlock();
+  return ccw_ok();
 }
 
 static ccw_status handler_allocates(ccw_sim_stream *handle, size_t size, void **out_memory)
 {
   *out_memory = NULL;
-  return size == 0 ? ccw_ok() : ccw_sim_take_memory(stream_of(handle)->device, size, "a handler", out_memory);
+  CCW_TRY_LET(sim_device *, device, find_device, handle);
+  return size == 0 ? ccw_ok() : ccw_sim_take_memory(device, size, "a handler", out_memory);
 }
 
 static ccw_status handler_releases(ccw_sim_stream *handle, void *memory)
 {
-  return memory ? ccw_sim_give_memory(stream_of(handle)->device, memory, true) : ccw_ok();
+  CCW_TRY_LET(sim_device *, device, find_device, handle);
+  return memory ? ccw_sim_give_memory(device, memory, true) : ccw_ok();
 }
 
 static ccw_status handler_creates(ccw_sim_stream *handle, ccw_sim_stream **out_stream)
 {
-  sim_stream *like = stream_of(handle), *stream;
   *out_stream = NULL;
-  ccw_sim_lock();
+  CCW_TRY_LET(sim_stream *, like, begin, handle);
+  sim_stream *stream;
   ccw_status status = ccw_sim_check(like->device);
   if (!status.code) status = ccw_sim_stream_new(like->device, true, &stream);
   if (!status.code) *out_stream = &stream->handle;
-  return says(like, status);
+  return end(like->device, status);
 }
 
 static ccw_status handler_destroys(ccw_sim_stream *handle)
 {
-  sim_stream *stream = stream_of(handle);
-  ccw_device *device = &stream->device->base;
-  ccw_status status = ccw_ok();
-  ccw_sim_lock();
-  if (stream->is_of_handler) {
-    ccw_sim_leave_capture(stream);
-    ccw_sim_stream_leave(stream);
-  } else {
-    status = ccw_invalid("a handler may destroy what it has created, and no other stream");
-  }
-  ccw_sim_unlock();
-  return ccw_device_says(device, status);
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  sim_device *device = stream->device;
+  if (!stream->is_of_handler)
+    return end(device, ccw_invalid("a handler may destroy what it has created, and no other stream"));
+  ccw_sim_leave_capture(stream);
+  ccw_sim_stream_leave(stream);
+  return end(device, ccw_ok());
 }
 
 static ccw_status handler_waits(ccw_sim_stream *handle, ccw_sim_stream *other)
 {
-  sim_stream *stream = stream_of(handle);
-  if (!other) return ccw_device_says(&stream->device->base, ccw_invalid("wait: expected a stream, got NULL"));
-  ccw_sim_lock();
-  if (stream_of(other)->device != stream->device)
-    return says(stream,
-        ccw_invalid("wait: expected a stream of this device, got one of %s", stream_of(other)->device->base.name));
-  return says(stream, ccw_sim_wait(stream, stream_of(other)));
+  CCW_TRY_LET(sim_stream *, stream, begin, handle);
+  sim_stream *awaited = find_stream(other);
+  if (!other) return end(stream->device, ccw_invalid("wait: expected a stream, got NULL"));
+  if (!awaited) return end(stream->device, no_stream(other));
+  if (awaited->device != stream->device)
+    return end(stream->device,
+        ccw_invalid("wait: expected a stream of this device, got one of %s", awaited->device->base.name));
+  return end(stream->device, ccw_sim_wait(stream, awaited));
 }
 
 const ccw_sim_functions ccw_sim_functions_of_streams = {

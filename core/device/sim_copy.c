@@ -101,6 +101,7 @@ ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t s
 {
   CCW_TRY(may_copy(stream));
   if (size == 0) return ccw_ok();
+  if (!to || !from) return ccw_invalid("copy: expected memory, got NULL");
   CCW_TRY(check_memory(stream, "copy", "to", to, size, ccw_sim_is_on_device(stream, from)));
   CCW_TRY(check_memory(stream, "copy", "from", from, size, true));
   return queue_copy(stream, to, from, size);

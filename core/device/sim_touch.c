@@ -281,7 +281,8 @@ bool ccw_sim_take_fault(void *context, const ccw_fault *fault)
   sim_device *device = context;
   if (!ccw_simt_is_running()) return let_host_through(device, fault);
   sim_allocation *a = ccw_sim_allocation_at(device, (void *)fault->address);
-  if (device == running && ccw_sim_is_live(a) && ccw_sim_is_inside(a, (void *)fault->address) &&
+  bool is_call = fault->instruction == fault->address; /* to where no code is */
+  if (device == running && !is_call && ccw_sim_is_live(a) && ccw_sim_is_inside(a, (void *)fault->address) &&
       open_for_kernel(device, a, fault))
     return true;
   ccw_simt_abandon(fault);

@@ -184,17 +184,25 @@ static bool take_rest(void *context, const ccw_fault *fault)
   ccw_simt_abandon(fault);
 }
 
-static struct sigaction before_zero;
+/* What the processor does not do: SIGFPE, SIGILL, SIGTRAP. */
+static const int traps[] = {SIGFPE, SIGILL, SIGTRAP};
+static struct sigaction before_trap[sizeof traps / sizeof *traps];
 
-static void on_zero(int number, siginfo_t *info, void *context)
+static void on_trap(int number, siginfo_t *info, void *context)
 {
   (void)context;
   if (!ccw_simt_is_running() || info->si_code <= 0) {
-    sigaction(number, &before_zero, NULL); /* it comes again, by itself where nobody sent it */
-    if (info->si_code <= 0) raise(number);
+    for (size_t i = 0; i < sizeof traps / sizeof *traps; ++i)
+      if (traps[i] == number) sigaction(number, &before_trap[i], NULL);
+    if (info->si_code <= 0) raise(number); /* else it comes again, by itself */
     return;
   }
-  say(0, "an integer was divided by zero");
+  if (number != SIGFPE)
+    say(0, "it came to where the compiler saw undefined behaviour, or to a trap");
+  else if (info->si_code == FPE_INTDIV)
+    say(0, "an integer was divided by zero");
+  else
+    say(0, "a floating-point exception");
   uintptr_t at = (uintptr_t)info->si_addr;
   ccw_simt_abandon(&(ccw_fault){.address = at, .instruction = at});
 }
@@ -653,10 +661,12 @@ static int free_signal(void)
 static void install(void)
 {
   ccw_status_free(ccw_fault_own_rest(take_rest)); /* without it a fault ends the process, as it would else */
-  struct sigaction action = {.sa_sigaction = on_zero, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+  struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGFPE, NULL, &before_zero);
-  sigaction(SIGFPE, &action, NULL);
+  for (size_t i = 0; i < sizeof traps / sizeof *traps; ++i) {
+    sigaction(traps[i], NULL, &before_trap[i]);
+    sigaction(traps[i], &action, NULL);
+  }
   watch_signal = free_signal();
   action.sa_sigaction = on_time;
   action.sa_flags |= SA_RESTART;
@@ -674,7 +684,7 @@ static void prepare_thread(void)
   sigemptyset(&signals);
   sigaddset(&signals, SIGSEGV);
   sigaddset(&signals, SIGBUS);
-  sigaddset(&signals, SIGFPE);
+  for (size_t i = 0; i < sizeof traps / sizeof *traps; ++i) sigaddset(&signals, traps[i]);
   sigaddset(&signals, watch_signal);
   is_prepared = pthread_sigmask(SIG_UNBLOCK, &signals, NULL) == 0;
 }
@@ -717,10 +727,12 @@ void ccw_simt_run(const ccw_sim_launch *launch, const ccw_simt_limits *limits, c
   is_interrupted = false;
   atomic_store(&runner, pthread_self());
   atomic_store(&has_runner, true);
-  if (prepare(launch, limits, out_outcome) && begin_time(limits->seconds))
+  if (prepare(launch, limits, out_outcome) && begin_time(limits->seconds)) {
     run_blocks(limits->seed);
-  else
+    fesetenv(&run.fenv); /* whatever the kernel did to it */
+  } else {
     out_outcome->end = CCW_SIMT_NO_MEMORY;
+  }
   run.deadline = 0;
   if (out_outcome->end == CCW_SIMT_LATE && is_interrupted)
     snprintf(out_outcome->text, sizeof out_outcome->text, "interrupted");

@@ -364,7 +364,10 @@ static inline ccw_status frame_of(
 static inline ccw_status call_stage(ccw_call *call, XLA_FFI_ExecutionStage stage)
 {
   ccw_frame *prototypes;
-  if (!call->is_on_host) CCW_TRY(ccw_device_make_current(call->context.device));
+  if (!call->is_on_host) {
+    CCW_TRY(ccw_device_make_current(call->context.device));
+    ccw_touched_forget(call->context.device);
+  }
   CCW_TRY(frame_of(call, stage, &call->run, &prototypes));
   call->run.ctx = &call->context;
   call->context.stage = stage;

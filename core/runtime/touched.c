@@ -66,6 +66,12 @@ static void say_access(ccw_problems *problems, const ccw_touched *call, const cc
   ccw_place_print_culprit(access->code, access->depth, execute, &problems->text);
 }
 
+void ccw_touched_forget(ccw_device *device)
+{
+  ccw_host_access access;
+  while (ccw_device_take_accesses(device, &access, 1) > 0) continue;
+}
+
 ccw_status ccw_touched_by_host(const ccw_touched *call, ccw_status status)
 {
   enum { MOST = 16 };

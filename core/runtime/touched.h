@@ -12,6 +12,9 @@ typedef struct ccw_touched {
   int64_t operand_count, result_count;
 } ccw_touched;
 
+/* Before a call: forgets what was touched before, by code that is none of its. */
+void ccw_touched_forget(ccw_device *device);
+
 /* What code of the host touched since the last time, which only the device may touch: PERMISSION_DENIED with a line each, which names
  * operand or result, element, and the place in the code; behind the text of `status`, which is consumed, where that is a failure.
  * `status` as it is where nothing was. */

@@ -410,7 +410,7 @@ end
 -- - checked: run the handler on copies of operands and results that tell what it does wrong: reading or writing past an end, writing
 -- to an operand, leaving elements unwritten. Then it runs again, in a forked child, to see more, unless it leaves a future, is
 -- written in Lua, or has_side_effect is true. Scratch memory, state and user data are not watched. The default at the prompt, and
--- nowhere else.
+-- nowhere else. On a device other than the host it adds nothing.
 -- - aliases: {[0] = 1}, result 0 may have the memory of arg 1. A result given as a type gets a copy of it first, the operand's own
 -- buffer is overwritten.
 -- - strict: check that a pred result holds 0 and 1 only.

@@ -99,7 +99,7 @@ function M.site()
   while true do
     local info = debug.getinfo(level, "Sl")
     if not info then return "" end
-    if info.what ~= "C" and not M.is_own(info) then return ("%s:%d"):format(info.short_src, info.currentline) end
+    if info.what ~= "C" and not M.is_own(info) then return ("%s:%d"):format((info.short_src:gsub("%c", " ")), info.currentline) end
     level = level + 1
   end
 end

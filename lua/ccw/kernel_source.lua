@@ -221,7 +221,14 @@ local function shown(kernel) return kernel.name .. (kernel.template and "<" .. t
 function M.no_kernel(label, wanted, list)
   local names, bare_names = {}, {}
   for i, kernel in ipairs(list) do names[i], bare_names[i] = shown(kernel), kernel.name end
-  local near = core.near(wanted:match "^[^<]*", bare_names)
+  local plain = wanted:match "^[^<]*"
+  for _, name in ipairs(bare_names) do
+    if name == plain then
+      return ("%s: '%s' cannot be launched as it stands there: a kernel returns nothing, takes numbers, pointers and structs, is the "
+        .. "only one of its name, and in no class, unfinished namespace or part that is left out"):format(label, wanted)
+    end
+  end
+  local near = core.near(plain, bare_names)
   return ("%s has no kernel '%s'%s; %s"):format(label, wanted, near[1] and "; near: " .. table.concat(near, ", ") or "",
     names[1] and "it has " .. table.concat(names, ", ") or "it has none: a kernel is declared __global__ void NAME(...)")
 end

@@ -207,10 +207,11 @@ static int stream_info(lua_State *L)
 /* stream:sync() -> stream. Waits for all that is queued on it. What failed there is raised here. */
 static int stream_sync(lua_State *L)
 {
-  ccw_stream *stream = check_stream(L, 1);
   owner *o = owner_of(L);
+  ccw_stream *stream = ccw_stream_retain(check_stream(L, 1)); /* meanwhile it may be closed */
   int depth = owner_give_up(o);
   ccw_status status = ccw_stream_synchronize(stream);
+  ccw_stream_release(stream);
   owner_take_back(o, depth);
   CHECK_STATUS(L, status);
   lua_settop(L, 1);
@@ -251,7 +252,7 @@ static int stream_wait(lua_State *L)
     CHECK_STATUS(L, ccw_event_new(ccw_stream_device(stream), &event));
     ccw_status status = ccw_event_record(event, other);
     if (!status.code) status = ccw_stream_wait(stream, event);
-    ccw_event_free(event);
+    ccw_event_release(event);
     CHECK_STATUS(L, status);
   } else {
     CHECK_STATUS(L, ccw_stream_wait(stream, check_box(L, 2, CCW_EVENT)));
@@ -297,10 +298,11 @@ static int stream_close(lua_State *L)
 /* event:sync() -> event. Waits for it; one that was never recorded needs no waiting. */
 static int event_sync(lua_State *L)
 {
-  ccw_event *event = check_box(L, 1, CCW_EVENT);
   owner *o = owner_of(L);
+  ccw_event *event = ccw_event_retain(check_box(L, 1, CCW_EVENT)); /* meanwhile it may be closed */
   int depth = owner_give_up(o);
   ccw_status status = ccw_event_synchronize(event);
+  ccw_event_release(event);
   owner_take_back(o, depth);
   CHECK_STATUS(L, status);
   lua_settop(L, 1);
@@ -320,7 +322,7 @@ static int event_seconds(lua_State *L)
 static int event_close(lua_State *L)
 {
   void **box = check_kind(L, 1, CCW_EVENT);
-  ccw_event_free(*box);
+  ccw_event_release(*box);
   *box = NULL;
   return 0;
 }

@@ -42,9 +42,9 @@ static __attribute__((noinline)) void axpy_loop(int64_t n, float a, const float 
   for (int64_t i = 0; i < n; ++i) z[i] = a * x[i] + y[i];
 }
 
-static __attribute__((noinline)) void copy_loop(int64_t n, const float *b, const float *c, float *a)
+static __attribute__((noinline)) void scale_loop(int64_t n, float a, const float *x, float *y)
 {
-  for (int64_t i = 0; i < n; ++i) a[i] = b[i] + c[i];
+  for (int64_t i = 0; i < n; ++i) y[i] = a * x[i];
 }
 
 __global__ void matmul(int n, const float *a, const float *b, float *c)
@@ -111,6 +111,8 @@ static ccw_buffer *buffer_of(int64_t count)
   return buffer;
 }
 
+static float *data(ccw_buffer *buffer) { return static_cast<float *>(ccw_buffer_data(buffer)); }
+
 static ccw_call *prepare(
     ccw_library *library, const char *name, ccw_buffer *x, ccw_buffer *y, ccw_buffer *z, bool has_factor)
 {
@@ -158,9 +160,9 @@ int main(int, char **arguments)
         ours[1], time_of(2, [=] { launch<matmul>(dim3(SIDE / 16, SIDE / 16), dim3(16, 16), (int)SIDE, x, y, z); }));
     keep_least(loop[1], time_of(2, [=] { matmul_loop(SIDE, hx, hy, hz); }));
     keep_least(ours[2], time_of(2, [=] { check(ccw_call_run(axpy_call)); }));
-    keep_least(loop[2], time_of(2, [=] { axpy_loop(COUNT, 2, hx, hy, hz); }));
+    keep_least(loop[2], time_of(2, [=] { axpy_loop(COUNT, 2, data(bx), data(by), data(bz)); }));
     keep_least(ours[3], time_of(2, [=] { check(ccw_call_run(add_mod_call)); }));
-    keep_least(loop[3], time_of(2, [=] { copy_loop(COUNT, hx, hy, hz); }));
+    keep_least(loop[3], time_of(2, [=] { scale_loop(COUNT, 2, data(by), data(bz)); }));
   }
   printf("launch %g -\n", one);
   printf("block %g -\n", (blocks - one) / (BLOCKS - 1));

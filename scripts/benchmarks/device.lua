@@ -8,8 +8,8 @@ local build, tsv = arg[1], arg[2] == "--tsv"
 local peers = {
   axpy_on_sim = "the same as a plain loop, 4M elements",
   matmul_on_sim = "the same as a plain loop, 192 x 192",
-  axpy_on_host = "a plain loop of the same traffic",
-  add_mod_on_host = "a plain loop that adds two arrays",
+  axpy_on_host = "a plain loop on the same memory",
+  add_mod_on_host = "a plain loop that scales, on the same memory",
 }
 
 local list = {}

@@ -416,9 +416,9 @@ static void test_events(void)
       family);
   SAYS(ccw_event_record(foreign, s), INVALID_ARGUMENT, "%s:1: expected a stream of this device, got one of %s:0",
       family, family);
-  ccw_event_free(early);
-  ccw_event_free(late);
-  ccw_event_free(foreign);
+  ccw_event_release(early);
+  ccw_event_release(late);
+  ccw_event_release(foreign);
   ccw_stream_release(s);
   ccw_stream_release(t);
   GOOD(ccw_device_release(device, a));
@@ -720,8 +720,8 @@ static void test_graphs(void)
   GOOD(ccw_graph_launch(graph, second));
   GOOD(ccw_stream_synchronize(second));
   ccw_graph_free(graph);
-  ccw_event_free(fork);
-  ccw_event_free(join);
+  ccw_event_release(fork);
+  ccw_event_release(join);
   ccw_stream_release(second);
   ccw_stream_release(stream);
   GOOD(ccw_device_release(device, arguments.x));
@@ -877,7 +877,7 @@ static ccw_status use_and_give_back(void)
   ccw_status status = use(&t), given_back[2];
   ccw_graph_free(t.graph);
   ccw_module_unload(t.module);
-  ccw_event_free(t.event);
+  ccw_event_release(t.event);
   ccw_stream_release(t.stream);
   given_back[0] = ccw_device_release(device, t.a);
   given_back[1] = ccw_device_release_pinned(device, t.pinned, 64);
@@ -949,7 +949,7 @@ static void test_faults(void)
   SAYS(status, INTERNAL, "%s:0: launch of axpy_f32: error 12345", family);
   ccw_graph_free(t.graph);
   ccw_module_unload(t.module);
-  ccw_event_free(t.event);
+  ccw_event_release(t.event);
   ccw_stream_release(t.stream);
   GOOD(ccw_device_release(device, t.a));
   GOOD(ccw_device_release_pinned(device, t.pinned, 64));
@@ -1014,7 +1014,7 @@ static void test_broken(void)
   EXPECT(all.count == 0);
   EXPECT(strcmp(ccw_device_describe(other).description, "stand-in 1") == 0);
   ccw_module_unload(module);
-  ccw_event_free(event);
+  ccw_event_release(event);
   ccw_stream_release(another);
   GOOD(use_and_give_back()); /* of device 0 */
 }

@@ -409,8 +409,9 @@ CCW_API CCW_MUST_USE ccw_status ccw_stream_wait(ccw_stream *stream, ccw_event *e
 /* Makes an event, which happens once it was recorded on a stream. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_new(ccw_device *device, ccw_event **out_event);
 
-/* Lets go of it. NULL is fine. */
-CCW_API void ccw_event_free(ccw_event *event);
+/* Another reference, and one less. */
+CCW_API ccw_event *ccw_event_retain(ccw_event *event);
+CCW_API void ccw_event_release(ccw_event *event);
 
 /* The event happens when what is queued on the stream now is done. */
 CCW_API CCW_MUST_USE ccw_status ccw_event_record(ccw_event *event, ccw_stream *stream);
