@@ -245,6 +245,7 @@ struct sim_operation {
   void *to;        /* of copies and fills */
   const void *from;
   size_t size;
+  bool is_handlers; /* a copy that a handler has queued: memory of the host is anybody's */
   int byte;
   ccw_sim_launch launch;
   sim_module *module;         /* whose kernel it is, NULL for none; counted */

@@ -1,13 +1,32 @@
 /* Copies and fills of a simulated GPU, and memory that is taken and given back in between.
  *
  * A copy takes the host's bytes when it runs, as from pinned memory. */
+#include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/sim.h"
 
 static sim_stream *stream_of(ccw_stream *stream) { return (sim_stream *)stream; }
+
+/* Whether the kernel lets one byte of each page be read and, where that is wanted, written as it is. What it refuses to tell counts as
+ * good. */
+static bool is_host_memory(const void *memory, size_t size, bool is_written)
+{
+  uintptr_t page = ccw_sim_page_size(), at = (uintptr_t)memory, end = at + size;
+  if (end < at) return false;
+  for (; at < end; at = (at & ~(page - 1)) + page) {
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)at, 1};
+    ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    if (got == 1 && is_written) got = process_vm_writev(getpid(), &here, 1, &there, 1, 0);
+    if (got != 1) return errno != EFAULT;
+  }
+  return true;
+}
 
 /* ---- running --------------------------------------------------------------------------------------------------------- */
 
@@ -46,6 +65,12 @@ void ccw_sim_copy_run(const sim_operation *o)
   check_race(o, o->to, true);
   sim_device *device = o->stream->device;
   void *source = (void *)(uintptr_t)o->from;
+  if (o->is_handlers &&
+      ((!to && !is_host_memory(o->to, o->size, true)) || (!from && !is_host_memory(o->from, o->size, false)))) {
+    ccw_sim_fail(device, XLA_FFI_Error_Code_INVALID_ARGUMENT,
+        "copy: the memory of the host is gone, and had to stay until the copy is done");
+    return;
+  }
   if ((to && !ccw_sim_open(device, o->to, o->size, true)) || (from && !ccw_sim_open(device, source, o->size, false)))
     ccw_sim_fail(device, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "copy: the system opens no more memory");
   else
@@ -80,13 +105,22 @@ static ccw_status check_memory(
   return ccw_invalid("%s: %s: expected memory of this device, got %p: %s", what, which, memory, why);
 }
 
-static ccw_status queue_copy(sim_stream *stream, void *to, const void *from, size_t size)
+/* Memory of the host that a handler names is anybody's. */
+static ccw_status check_host(const void *memory, size_t size, bool is_written)
+{
+  if (ccw_sim_device_at(memory) || is_host_memory(memory, size, is_written)) return ccw_ok();
+  return ccw_invalid(
+      "copy: %zu bytes of the host from %p on cannot be %s", size, memory, is_written ? "written" : "read");
+}
+
+static ccw_status queue_copy(sim_stream *stream, void *to, const void *from, size_t size, bool is_handlers)
 {
   sim_operation *operation = ccw_sim_operation_new(SIM_COPY, 0);
   if (!operation) return ccw_no_memory(sizeof *operation);
   operation->to = to;
   operation->from = from;
   operation->size = size;
+  operation->is_handlers = is_handlers;
   return ccw_sim_queue(stream, operation);
 }
 
@@ -104,7 +138,9 @@ ccw_status ccw_sim_copy(sim_stream *stream, void *to, const void *from, size_t s
   if (!to || !from) return ccw_invalid("copy: expected memory, got NULL");
   CCW_TRY(check_memory(stream, "copy", "to", to, size, ccw_sim_is_on_device(stream, from)));
   CCW_TRY(check_memory(stream, "copy", "from", from, size, true));
-  return queue_copy(stream, to, from, size);
+  CCW_TRY(check_host(to, size, true));
+  CCW_TRY(check_host(from, size, false));
+  return queue_copy(stream, to, from, size, true);
 }
 
 static ccw_status check_end(
@@ -122,7 +158,7 @@ static ccw_status copy_of_kind(sim_stream *stream, ccw_copy_kind kind, void *to,
   CCW_TRY(may_copy(stream));
   CCW_TRY(check_end(stream, names[kind], "to", to, size, kind == CCW_COPY_FROM_DEVICE));
   CCW_TRY(check_end(stream, names[kind], "from", from, size, kind == CCW_COPY_TO_DEVICE));
-  return queue_copy(stream, to, from, size);
+  return queue_copy(stream, to, from, size, false);
 }
 
 static ccw_status copy(ccw_stream *stream, ccw_copy_kind kind, void *to, const void *from, size_t size)

@@ -172,7 +172,11 @@ void ccw_sim_describe_fault(const sim_device *device, const ccw_fault *fault, ch
   char what[SIM_WHAT];
   if (a) ccw_sim_describe_allocation(a, what);
   long long at = a ? (long long)((const unsigned char *)address - a->start) : 0;
-  if (!owner && fault->address < ccw_sim_page_size())
+  if (fault->instruction == fault->address)
+    snprintf(out_text, SIM_WHAT, "calls %p, where no code is", address);
+  else if (!owner && fault->address == UINTPTR_MAX)
+    snprintf(out_text, SIM_WHAT, "touches an address that cannot be one");
+  else if (!owner && fault->address < ccw_sim_page_size())
     snprintf(out_text, SIM_WHAT, "%s through a null pointer", verb);
   else if (!owner)
     snprintf(out_text, SIM_WHAT, "%s %p, which is no memory of the device", verb, address);
