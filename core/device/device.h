@@ -17,7 +17,7 @@
 
 /* Something that a device cannot do, and why. */
 typedef struct ccw_cannot {
-  const char *what; /* the name of the table or slot, "graph", "set" */
+  const char *what; /* the name of a table or slot, "graph", "set", or something that its kernels lack, "textures" */
   const char *why;
 } ccw_cannot;
 
