@@ -20,10 +20,11 @@ end
 
 --- Runs a Python program and gives its output; an error where it fails.
 local function run(...)
-  local words = { ... }
+  local words, said = { ... }, support.temporary() .. "/said"
   for i, word in ipairs(words) do words[i] = "'" .. word .. "'" end
-  local output, good = support.sh("JAX_PLATFORMS=cpu " .. table.concat(words, " "))
-  assert(good, output)
+  -- what XLA says, and children that end by a signal, would stand between the lines that are read
+  local output, good = support.sh(("JAX_PLATFORMS=cpu %s 2>'%s'"):format(table.concat(words, " "), said))
+  assert(good, output .. support.sh(("cat '%s'"):format(said)))
   return output
 end
 
