@@ -1,29 +1,15 @@
 /* device.cu: what a launch on the simulated device costs, its kernels against plain loops, and operations of kernels/ on the host against
  * loops of the same traffic. Prints a line a figure: its name, ours and what it is held against, in nanoseconds. Best of some rounds,
  * which take turns. Compiled as C++, for the simulated device. */
-#include <ccw/ccw.h>
 #include <ccw/kernel.h>
 
 #include <cstring>
-#include <ctime>
+
+#include "measure.h"
 
 enum { ROUNDS = 9, LAUNCHES = 200, BLOCKS = 1024, BLOCK = 256, SIDE = 192 };
 
 static const int64_t COUNT = (int64_t)1 << 22; /* elements of 4 bytes: more than the caches hold */
-
-static void check(ccw_status status)
-{
-  if (!status.code) return;
-  fprintf(stderr, "%s\n", ccw_status_text(status));
-  exit(1);
-}
-
-static double now()
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
 
 /* ---- kernels, and the loops that do the same ---------------------------------------------------------------------------- */
 
@@ -94,11 +80,6 @@ template <auto kernel, class... A> static void launch(dim3 grid, dim3 block, A..
   check(ccw_stream_synchronize(stream));
 }
 
-static void keep_least(double &best, double value)
-{
-  if (best == 0 || value < best) best = value;
-}
-
 /* ---- operations on the host --------------------------------------------------------------------------------------------- */
 
 static ccw_buffer *buffer_of(int64_t count)
@@ -150,19 +131,19 @@ int main(int, char **arguments)
 
   double one = 0, blocks = 0, barriers = 0, no_barriers = 0, ours[4] = {}, loop[4] = {};
   for (int round = 0; round < ROUNDS; ++round) {
-    keep_least(one, time_of(LAUNCHES, [] { launch<nothing>(1, 1); }));
-    keep_least(blocks, time_of(20, [] { launch<nothing>(BLOCKS, 1); }));
-    keep_least(no_barriers, time_of(20, [] { launch<nothing>(16, BLOCK); }));
-    keep_least(barriers, time_of(20, [] { launch<barrier>(16, BLOCK); }));
-    keep_least(ours[0], time_of(2, [=] { launch<axpy>(ccw::blocks(COUNT, BLOCK), BLOCK, COUNT, 2.0f, x, y, z); }));
-    keep_least(loop[0], time_of(2, [=] { axpy_loop(COUNT, 2, hx, hy, hz); }));
+    keep_least(&one, time_of(LAUNCHES, [] { launch<nothing>(1, 1); }));
+    keep_least(&blocks, time_of(20, [] { launch<nothing>(BLOCKS, 1); }));
+    keep_least(&no_barriers, time_of(20, [] { launch<nothing>(16, BLOCK); }));
+    keep_least(&barriers, time_of(20, [] { launch<barrier>(16, BLOCK); }));
+    keep_least(&ours[0], time_of(2, [=] { launch<axpy>(ccw::blocks(COUNT, BLOCK), BLOCK, COUNT, 2.0f, x, y, z); }));
+    keep_least(&loop[0], time_of(2, [=] { axpy_loop(COUNT, 2, hx, hy, hz); }));
     keep_least(
-        ours[1], time_of(2, [=] { launch<matmul>(dim3(SIDE / 16, SIDE / 16), dim3(16, 16), (int)SIDE, x, y, z); }));
-    keep_least(loop[1], time_of(2, [=] { matmul_loop(SIDE, hx, hy, hz); }));
-    keep_least(ours[2], time_of(2, [=] { check(ccw_call_run(axpy_call)); }));
-    keep_least(loop[2], time_of(2, [=] { axpy_loop(COUNT, 2, data(bx), data(by), data(bz)); }));
-    keep_least(ours[3], time_of(2, [=] { check(ccw_call_run(add_mod_call)); }));
-    keep_least(loop[3], time_of(2, [=] { scale_loop(COUNT, 2, data(by), data(bz)); }));
+        &ours[1], time_of(2, [=] { launch<matmul>(dim3(SIDE / 16, SIDE / 16), dim3(16, 16), (int)SIDE, x, y, z); }));
+    keep_least(&loop[1], time_of(2, [=] { matmul_loop(SIDE, hx, hy, hz); }));
+    keep_least(&ours[2], time_of(2, [=] { check(ccw_call_run(axpy_call)); }));
+    keep_least(&loop[2], time_of(2, [=] { axpy_loop(COUNT, 2, data(bx), data(by), data(bz)); }));
+    keep_least(&ours[3], time_of(2, [=] { check(ccw_call_run(add_mod_call)); }));
+    keep_least(&loop[3], time_of(2, [=] { scale_loop(COUNT, 2, data(by), data(bz)); }));
   }
   printf("launch %g -\n", one);
   printf("block %g -\n", (blocks - one) / (BLOCKS - 1));

@@ -1,26 +1,12 @@
 /* gpu_launch.c MODULE KERNEL: what a launch of an empty kernel and the wait for it cost through ccw on cuda:0, and through the driver's own
  * functions. Prints a line a figure: its name, ours and the driver's, in nanoseconds. Best of some rounds, which take turns. */
 #define _POSIX_C_SOURCE 200809L
-#include <ccw/ccw.h>
 
 #include <dlfcn.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { ROUNDS = 15, LAUNCHES = 2000 };
-
-static void check(ccw_status status)
-{
-  if (!status.code) return;
-  fprintf(stderr, "%s\n", ccw_status_text(status));
-  exit(1);
-}
-
-static double now(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
 
 /* ---- the driver --------------------------------------------------------------------------------------------------------- */
 
@@ -101,11 +87,6 @@ static double time_of_driver(void *kernel, void *stream, int times_a_wait)
   }
   must(cu_synchronize(stream));
   return (now() - from) / LAUNCHES;
-}
-
-static void keep_least(double *best, double value)
-{
-  if (*best == 0 || value < *best) *best = value;
 }
 
 int main(int count, char **arguments)

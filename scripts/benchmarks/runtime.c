@@ -1,28 +1,14 @@
 /* runtime.c: what the runtime costs beyond a call: state, futures, tasks, and whether two threads do twice as much. Prints a line
  * a figure: its name, ours and what it is held against, in nanoseconds. Best of some rounds, which take turns. */
 #define _POSIX_C_SOURCE 200809L
-#include <ccw/ccw.h>
 #include <ccw/handler.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { ROUNDS = 31, CALLS = 20000, POOLED = 200, TASKS = 1000, BATCHES = 8 };
-
-static void check(ccw_status status)
-{
-  if (!status.code) return;
-  fprintf(stderr, "%s\n", ccw_status_text(status));
-  exit(1);
-}
-
-static double now(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
 
 /* ---- handlers --------------------------------------------------------------------------------------------------------- */
 
@@ -247,11 +233,6 @@ static double time_of_threads(ccw_call *const *calls, int threads, double *out_s
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------------------- */
-
-static void keep_least(double *best, double value)
-{
-  if (*best == 0 || value < *best) *best = value;
-}
 
 int main(void)
 {
