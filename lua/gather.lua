@@ -1,5 +1,5 @@
--- gather.lua FOLDER EMBEDDED SOURCE...: puts the Lua modules into FOLDER, with a reference made of the doc comments of all
--- SOURCEs, and all of them into EMBEDDED, a C file, for the program to bring along.
+-- gather.lua FOLDER EMBEDDED SOURCE...: puts the Lua modules, ccw/PATH.lua, into FOLDER/PATH.lua, with a reference made of the
+-- doc comments of all SOURCEs, and all of them into EMBEDDED, a C file, for the program to bring along. Folders are there.
 local folder, embedded = arg[1], arg[2]
 
 local function read(path)
@@ -44,7 +44,7 @@ end
 
 local modules = {}
 for i = 3, #arg do
-  local text, name = read(arg[i]), arg[i]:match("([%w_]+)%.lua$")
+  local text, name = read(arg[i]), arg[i]:match("/ccw/([%w_/]+)%.lua$")
   if name then
     gather_lua(text)
     modules[name] = text
@@ -69,9 +69,9 @@ for _, name in ipairs(sorted) do
   write(folder .. "/" .. name .. ".lua", text)
   local bytes = {}
   for start = 1, #text, 24 do bytes[#bytes + 1] = table.concat({ text:byte(start, start + 23) }, ",") .. ",\n" end
-  bodies[#bodies + 1] = ("static const unsigned char %s[] = {%s};\n"):format("module_" .. name, table.concat(bytes))
-  local module = name == "init" and "ccw" or "ccw." .. name
-  entries[#entries + 1] = ("    {\"%s\", module_%s, sizeof module_%s},\n"):format(module, name, name)
+  local variable, module = "module_" .. name:gsub("/", "_"), name == "init" and "ccw" or "ccw." .. name:gsub("/", ".")
+  bodies[#bodies + 1] = ("static const unsigned char %s[] = {%s};\n"):format(variable, table.concat(bytes))
+  entries[#entries + 1] = ("    {\"%s\", %s, sizeof %s},\n"):format(module, variable, variable)
 end
 write(embedded, "/* Made by gather.lua. */\n#include \"embedded.h\"\n\n" .. table.concat(bodies) ..
   "\nconst ccw_embedded ccw_embedded_modules[] = {\n" .. table.concat(entries) .. "    {0, 0, 0},\n};\n")

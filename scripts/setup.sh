@@ -53,7 +53,7 @@ want() {
 }
 
 need_to_build() {
-  need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse libedit-dev libelf-dev libdw-dev libffi-dev
+  need gcc g++ libc6-dev make cmake pkg-config ca-certificates lua5.4 liblua5.4-dev lua-argparse lua-lpeg libedit-dev libelf-dev libdw-dev libffi-dev libzip-dev
 }
 
 # make_in FOLDER OPTION...: configures, when that is new, and builds all or, where `targets` names some, those.

@@ -46,25 +46,8 @@ where they are named.]]
   return p
 end
 
-local verbs = {}
-
-function verbs.inspect(arguments)
-  local p = require "argparse" ("ccw inspect", "Lists the handlers of a library.")
-  p:argument("library", "A path, the name of a library, or python:MODULE.")
-  p:argument("handlers", "Names to ask for API version and traits, too."):args "*"
-  local options = p:parse(arguments)
-  local ok, lines, good = pcall(require "ccw.inspect".inspect, options.library, options.handlers)
-  if not ok then
-    io.stderr:write("ccw: ", tostring(lines), "\n")
-    return 1
-  end
-  if not good and #options.handlers == 0 then
-    io.stderr:write("ccw: ", (table.concat(lines, "\n"):gsub("^error: ", "")), "\n")
-  else
-    for _, line in ipairs(lines) do print(line) end
-  end
-  return good and 0 or 1
-end
+--- The verbs, each a module with a function command(arguments, program) -> exit code.
+local verbs = { inspect = "ccw.inspect" }
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)
@@ -86,7 +69,7 @@ return function(arguments)
   local program = require "ccw.program"
   warn "@on"
   local verb = verbs[arguments[1]]
-  if verb then return verb(table.move(arguments, 2, #arguments, 1, {})) end
+  if verb then return require(verb).command(table.move(arguments, 2, #arguments, 1, {}), program) end
 
   local own, rest = split(arguments)
   local options = #own > 0 and parser():parse(own) or { e = {} } -- a prompt needs no parser to start

@@ -69,4 +69,23 @@ function M.inspect(library, names, seconds, to_load)
   return lines, good
 end
 
+--- command(arguments) -> exit code. What `ccw inspect` does.
+function M.command(arguments)
+  local p = require "argparse" ("ccw inspect", "Lists the handlers of a library.")
+  p:argument("library", "A path, the name of a library, or python:MODULE.")
+  p:argument("handlers", "Names to ask for API version and traits, too."):args "*"
+  local options = p:parse(arguments)
+  local ok, lines, good = pcall(M.inspect, options.library, options.handlers)
+  if not ok then
+    io.stderr:write("ccw: ", tostring(lines), "\n")
+    return 1
+  end
+  if not good and #options.handlers == 0 then
+    io.stderr:write("ccw: ", (table.concat(lines, "\n"):gsub("^error: ", "")), "\n")
+  else
+    for _, line in ipairs(lines) do print(line) end
+  end
+  return good and 0 or 1
+end
+
 return M

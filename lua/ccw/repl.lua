@@ -82,7 +82,7 @@ Session.__index = Session
 --- session() -> session. What a prompt remembers: its locals, and its view of the globals, where reading a name that was
 --- never set is an error.
 function M.session()
-  local session = setmetatable({ cells = {} }, Session)
+  local session = setmetatable({ cells = {}, commands = {} }, Session)
   _G.ccw = ccw
   session.env = setmetatable({}, {
     __index = function(_, name)
@@ -221,13 +221,23 @@ function Session:meaning(topic)
   return (errors.try(core.library_handler, value, rest))
 end
 
---- session:answer(source) -> ok, text. Like run, for what people type: "?name" is help.
+--- Whether a line is for the prompt itself and no Lua: "?name" is help, ":name rest" a command.
+local function is_for_prompt(source) return source:find "^%s*%?" or source:find "^%s*:%a" end
+
+--- session:answer(source) -> ok, text. Like run, for what people type: help and commands too. A command is a function of
+--- session.commands, given the session and the rest of the line, that returns the text to show.
 function Session:answer(source)
+  if not is_for_prompt(source) then return self:run(source) end
   local topic = source:match "^%s*%?+%s*(.-)%s*$"
-  if not topic then return self:run(source) end
-  return self:show(function()
-    return help.text(topic, self:meaning(topic))
-  end)
+  if topic then return self:show(function() return help.text(topic, self:meaning(topic)) end) end
+  local name, rest = source:match "^%s*:([%a_]+)%s*(.-)%s*$"
+  local command = self.commands[name]
+  if command then return self:show(function() return command(self, rest) end) end
+  local names = {}
+  for known in pairs(self.commands) do names[#names + 1] = known end
+  table.sort(names)
+  local near = core.near(name, names)
+  return false, ("error: no command is called ':%s'%s"):format(name, near[1] and "; near: :" .. table.concat(near, ", :") or "")
 end
 
 -- ---- completion ------------------------------------------------------------------------------------------------------
@@ -377,8 +387,7 @@ function M.loop(program, session)
     local line, why = reader.read(pending and "   > " or "ccw> ")
     if line then
       local source = pending and pending .. "\n" .. line or line
-      local is_help = source:find "^%s*%?"
-      if not is_help and source:find "%S" and M.classify(source) == "more" then
+      if not is_for_prompt(source) and source:find "%S" and M.classify(source) == "more" then
         pending = source
       else
         pending = nil
