@@ -363,6 +363,8 @@ function M.from_text(text, pick)
     fail(2, "expected an index, a target or a name, got %s", core.kind(pick) or type(pick))
   end
   local module, reader = need "module", need "reader"
+  local only = pick == nil and module.only(text)
+  if only then return M.new(module.read(text, only)) end
   local rows = module.list(text)
   if #rows == 0 then
     reader.fail(text, (text:match "^%s*()"),

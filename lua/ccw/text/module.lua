@@ -133,6 +133,15 @@ local function name_at(text, at)
   return text:match("^ROOT%s+%%?([%w_.-]+)%s*=", at) or text:match("^%%?([%w_.-]+)%s*=", at)
 end
 
+--- only(text) -> row, or nil. The call of a text that has one, where its target is of no interest; nil where it has none or several.
+function M.only(text)
+  local found = find_all(text)
+  if #found ~= 2 then return nil end
+  local at, kind = found[1], found[2]
+  if kind == "hlo" then return { at = instruction_start(text, 1, at) or at, word = at, kind = kind } end
+  return { at = at, word = at, kind = kind, results = results_before(text, at) }
+end
+
 --- list(text) -> rows. All custom calls: index, line, target, name (of the result, without %), form ("stablehlo" or "hlo"), and `problem`
 -- where a target cannot be read.
 function M.list(text)
@@ -162,6 +171,8 @@ end
 --- What may stand behind a call on its line: nothing, the end of a block, or the next operation.
 local function check_end(reader)
   local text, at = reader.text, reader.at
+  local b = text:byte(at)
+  if b == 10 or not b then return end
   local behind = text:match("^[ \t\r]*()", at)
   local c = text:sub(behind, behind)
   if c ~= "" and not c:find "[\n}%%]" and text:sub(behind, behind + 1) ~= "//" and text:sub(behind, behind + 1) ~= "/*" then
