@@ -17,6 +17,16 @@ local dtypes, mlir_names, info = types.dtypes, types.mlir_names, core.dtypes()
 -- ccw.attribute_from_text makes one, and tostring gives the text back. Its field why tells what it is.
 local kept = { __name = "ccw.attribute" }
 function kept:__tostring() return self.text end
+
+--- The text of a list is made when somebody wants it: those of layouts nobody does.
+function kept:__index(field)
+  if field ~= "text" or not self.items then return nil end
+  local texts = {}
+  for i, item in ipairs(self.items) do texts[i] = M.write(item) end
+  self.text = "[" .. table.concat(texts, ", ") .. "]"
+  return self.text
+end
+
 function kept.__eq(a, b) return getmetatable(a) == kept and getmetatable(b) == kept and a.text == b.text end
 
 --- keep(text, why [, items]) -> attribute. `items` are the values of a list, or the integers of an array of index.
@@ -434,15 +444,27 @@ function M.dictionary(reader, places)
   return names
 end
 
+--- Lists of orders of dims by their texts, as layouts are mostly printed.
+local layouts, known_layouts = {}, 0
+
 local function list(reader)
-  local items, texts, count = {}, {}, 0
+  local text, behind = match(reader.text, "^(%[dense<[^{}\"#!]-index>%])()", reader.at)
+  if text and layouts[text] then
+    reader.at = behind
+    return layouts[text]
+  end
+  local items, count = {}, 0
   reader:expect("[", "to begin a list")
   reader:list("]", "to close a list", function()
-    local item = value(reader)
     count = count + 1
-    items[count], texts[count] = item, is_kept(item) and item.text or M.write(item)
+    items[count] = value(reader)
   end)
-  return keep("[" .. table.concat(texts, ", ") .. "]", "a list", items)
+  local found = keep(nil, "a list", items)
+  if text and reader.at == behind and #text < 300 then
+    if known_layouts == 500 then layouts, known_layouts = {}, 0 end
+    layouts[text], known_layouts = found, known_layouts + 1
+  end
+  return found
 end
 
 local function symbol(reader)

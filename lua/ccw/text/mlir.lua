@@ -112,7 +112,7 @@ local function is_dictionary(value) return type(value) == "table" and not attrib
 --- The items of a list, each as f(item) gives it; nil where one is nil.
 local function list_of(f)
   return function(value)
-    if not (attribute.is_kept(value) and value.items and value.text:find "^%[") then return nil end
+    if not (attribute.is_kept(value) and value.why == "a list") then return nil end
     local all = {}
     for i, item in ipairs(value.items) do
       all[i] = f(item)
@@ -124,7 +124,7 @@ end
 
 local symbols = list_of(function(item) return attribute.is_kept(item) and item.symbol or nil end)
 local orders = list_of(function(item)
-  return attribute.is_kept(item) and item.text:find "^dense" and item.items and table.move(item.items, 1, #item.items, 1, {}) or nil
+  return attribute.is_kept(item) and item.why == "an array of index" and table.move(item.items, 1, #item.items, 1, {}) or nil
 end)
 
 --- The fields of #stablehlo.output_operand_alias<...>.
