@@ -9,14 +9,15 @@ local ROUNDS, CALLS, SIZE = 7, 2000, 50 << 20
 
 -- ---- what is read
 
-local stablehlo_call = "    %%%d = stablehlo.custom_call @target%d(%%arg0, %%arg1) {api_version = 4 : i32, "
-  .. "backend_config = {axis = %d : i64, eps = 1.000000e-05 : f32, mode = \"fast\", on = true, sizes = dense<[1, 2, 3]> : tensor<3xi32>}, operand_layouts = [dense<[1, 0]> : "
-  .. "tensor<2xindex>, dense<0> : tensor<1xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<128x256xf32>, "
-  .. "tensor<256xf32>) -> tensor<128x256xf32>\n"
+local config = "{axis = %d : i64, eps = 1.000000e-05 : f32, mode = \"fast\", on = true, sizes = dense<[1, 2, 3]> : tensor<3xi32>}"
+
+local stablehlo_call = "    %%%d = stablehlo.custom_call @target%d(%%arg0, %%arg1) {api_version = 4 : i32, backend_config = " .. config
+  .. ", operand_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<0> : tensor<1xindex>], result_layouts = [dense<[1, 0]> : "
+  .. "tensor<2xindex>]} : (tensor<128x256xf32>, tensor<256xf32>) -> tensor<128x256xf32>\n"
 
 local hlo_call = "  %%c.%d = f32[128,256]{1,0} custom-call(f32[128,256]{1,0} %%arg0, f32[256]{0} %%arg1), "
   .. "custom_call_target=\"target%d\", operand_layout_constraints={f32[128,256]{1,0}, f32[256]{0}}, "
-  .. "api_version=API_VERSION_TYPED_FFI, backend_config={axis = %d : i64, eps = 1.000000e-05 : f32, mode = \"fast\", on = true, sizes = dense<[1, 2, 3]> : tensor<3xi32>}\n"
+  .. "api_version=API_VERSION_TYPED_FFI, backend_config=" .. config .. "\n"
 
 --- The i-th of many calls: two operands, layouts, five attributes.
 local function call_text(form, i) return form:format(i, i % 100, i) end
