@@ -157,23 +157,25 @@ local function dtype_of(descr, wanted)
   fail("UNIMPLEMENTED", "it holds %s (%s), which are not read", refusals[kind], descr:sub(1, 40))
 end
 
+local function type_of(dtype, dims) return ("%s[%s]"):format(dtype, table.concat(dims, ",")) end
+
 --- Refuses a shape that is not exactly what is left of the source.
-local function check_size(source, dims, bytes)
-  local left, total = source:left(), bytes
+local function check_size(source, dtype, dims)
+  local bytes, left = width(dtype), source:left()
+  local total = bytes
+  local function too_short()
+    fail("DATA_LOSS", "%s, with %d bytes an element, in %d bytes", type_of(dtype, dims), bytes, left)
+  end
   for _, size in ipairs(dims) do
     if size == 0 then total = 0 end
   end
   for _, size in ipairs(dims) do
-    if total > 0 and size > left // total then
-      fail("DATA_LOSS", "elements of %d bytes in a shape of (%s), of which there are %d bytes", bytes, table.concat(dims, ", "), left)
-    end
+    if total > 0 and size > left // total then too_short() end
     total = total * size
   end
-  if total < left then fail("DATA_LOSS", "%d bytes behind the array", left - total) end
-  if total > left then fail("DATA_LOSS", "an element of %d bytes, of which there are %d", total, left) end
+  if total > left then too_short() end
+  if total < left then fail("DATA_LOSS", "bytes behind the array: %d", left - total) end
 end
-
-local function type_of(dtype, dims) return ("%s[%s]"):format(dtype, table.concat(dims, ",")) end
 
 --- The same bits under another name.
 local function reinterpret(buffer, dtype)
@@ -192,7 +194,7 @@ function M.read(source, wanted)
   local header = parse(read_header(source))
   local dtype = dtype_of(header.descr, wanted)
   local is_packed = core.dtypes()[dtype].bits < 8
-  check_size(source, header.shape, width(dtype))
+  check_size(source, dtype, header.shape)
   local dims = table.move(header.shape, 1, #header.shape, 1, {})
   if header.fortran_order then
     for i, size in ipairs(header.shape) do dims[#dims + 1 - i] = size end
