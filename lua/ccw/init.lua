@@ -16,6 +16,7 @@ local match = require "ccw.match"
 local registry = require "ccw.registry"
 local shard = require "ccw.shard"
 local show = require "ccw.show"
+require "ccw.slice"
 
 show.install()
 
