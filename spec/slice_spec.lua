@@ -239,6 +239,20 @@ describe("CC-8 x:slice", function()
     assert.is_true(core.undefined((y:slice(nil, 1))))
   end)
 
+  it("says in C what is wrong, counted from 0", function()
+    local x = ccw.iota "f32[2,5]"
+    local function says(text, ...) assert.equal(text, tostring(select(2, ccw.try(core.slice, x, ...)))) end
+    says("INVALID_ARGUMENT: slice: expected 2 ranges for f32[2,5], got 1", 0, 2, 1, false)
+    says("INVALID_ARGUMENT: slice: dim 0 of f32[2,5]: a count of -1", 0, -1, 1, false, 0, 5, 1, false)
+    says("INVALID_ARGUMENT: slice: dim 1 of f32[2,5]: a step of 0", 0, 2, 1, false, 0, 5, 0, false)
+    says("INVALID_ARGUMENT: slice: dim 1 of f32[2,5]: an index with a count of 2", 0, 2, 1, false, 0, 2, 1, true)
+    says("OUT_OF_RANGE: slice: dim 1 of f32[2,5]: there is no position 5", 0, 2, 1, false, 5, 1, 1, false)
+    says("OUT_OF_RANGE: slice: dim 1 of f32[2,5]: there is no position -1", 0, 2, 1, false, 1, 3, -1, false)
+    says("OUT_OF_RANGE: slice: dim 0 of f32[2,5]: 2^63 or more, by steps of 4611686018427387904", 0, 3, 1 << 62, false, 0, 5, 1, false)
+    says("OUT_OF_RANGE: slice: dim 0 of f32[2,5]: 2^63 or more, by steps of 9223372036854775807", 1, 2, math.maxinteger, false, 0, 5, 1,
+      false)
+  end)
+
   it("says what is wrong, with the dim and its size", function()
     local x = ccw.iota "f32[2,5]"
     local function says(text, ...) refuses("bad argument " .. text, x.slice, x, ...) end
