@@ -170,7 +170,7 @@ describe("ccw.read of a .npy file says what is wrong:", function()
 
   it("a dtype that has to be named, and one that it is not", function()
     local raw = npy(dict("'<V2'", "False", "(2,)"), 4)
-    rejects("INVALID_ARGUMENT", '<V2, elements of 2 bytes, says nothing of their type: name it, as in {dtype = "bf16"}', raw)
+    rejects("INVALID_ARGUMENT", '<V2 does not say what its elements are: name it, as in {dtype = "bf16"}', raw)
     rejects("INVALID_ARGUMENT", "it holds elements of 2 bytes, and f8e5m2 takes 1", raw, { dtype = "f8e5m2" })
     rejects("INVALID_ARGUMENT", "it holds f32, not bf16, to which as() converts", npy(good, 24), { dtype = "bf16" })
     assert.equal("f32[2,3]", ccw.read(write_all("x.npy", npy(good, 24)), { dtype = "f32" }).type)

@@ -151,8 +151,8 @@ local function dtype_of(descr, wanted, unsaid)
   end
   if own then return own end
   if name and is_raw(name) then
-    fail("INVALID_ARGUMENT", "%s, elements of %d bytes, says nothing of their type: name it, as in {dtype = \"%s\"}", descr,
-      name:sub(2), name == "V2" and "bf16" or "f8e4m3fn")
+    fail("INVALID_ARGUMENT", "%s does not say what its elements are: name it, as in {dtype = \"%s\"}", descr,
+      name == "V2" and "bf16" or "f8e4m3fn")
   end
   local kind = descr:match "^[<>|=]?(%a)"
   if not refusals[kind] then fail("INVALID_ARGUMENT", "header: no elements are described as %s", core.quote(descr:sub(1, 40))) end
