@@ -58,7 +58,7 @@ static ccw_status need_zip(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, open_libzip);
-  return has_zip ? ccw_ok() : ccw_unavailable("archives are read and written by libzip: %s", why_not);
+  return has_zip ? ccw_ok() : ccw_unavailable("a .npz file needs libzip: %s", why_not);
 }
 
 static ccw_status status_of_zip(zip_error_t *error)
@@ -332,8 +332,7 @@ void open_archives(lua_State *L)
 
 static int no_zip(lua_State *L)
 {
-  return push_unless(
-      L, ccw_unavailable("archives are read and written by libzip, which was not there when ccw was built"));
+  return push_unless(L, ccw_unavailable("a .npz file needs libzip, which was not there when ccw was built"));
 }
 
 void open_archives(lua_State *L)
