@@ -8,12 +8,14 @@ local COLUMNS = 60 --- of the text that a message shows
 
 --- Raises a failure that shows where the text is wrong.
 local function refuse(text, at, format, ...)
-  local start = (text:sub(1, at - 1):match "()[^\n]*$")
+  local start = (text:sub(1, at - 1):find "\n[^\n]*$" or 0) + 1
   local line = text:sub(start):match "^[^\n]*"
   local column = at - start
   local cut = math.max(0, column - COLUMNS // 2)
-  local shown = line:sub(cut + 1, cut + COLUMNS):gsub("%c", " ")
-  errors.raise("INVALID_ARGUMENT", ("array: %s\n  %s\n  %s^"):format(format:format(...), shown, (" "):rep(column - cut)))
+  local shown, before = line:sub(cut + 1, cut + COLUMNS):gsub("%c", " "), cut > 0 and "..." or ""
+  if #line > cut + COLUMNS then shown = shown .. "..." end
+  errors.raise("INVALID_ARGUMENT",
+    ("array: %s\n  %s%s\n  %s^"):format(format:format(...), before, shown, (" "):rep(#before + column - cut)))
 end
 
 --- Reads on from a place, spaces skipped: accept(pattern) takes what matches, and gives where that was and its captures.
