@@ -2,6 +2,7 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local array = require "ccw.array"
+local array_text = require "ccw.array_text"
 local attributes = require "ccw.attributes"
 local bind = require "ccw.bind"
 local call = require "ccw.call"
@@ -26,6 +27,7 @@ local ccw = {
   bind = bind.bind,
   promise = core.promise,
   array = array.array,
+  array_from_text = array_text.array_from_text,
   iota = array.iota,
   random = array.random,
   attrs = attributes.attrs,
