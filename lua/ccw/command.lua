@@ -47,7 +47,7 @@ where they are named.]]
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
-local verbs = { inspect = "ccw.inspect" }
+local verbs = { inspect = "ccw.inspect", run = "ccw.text.run" }
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)

@@ -1,0 +1,287 @@
+--- ccw run: a call that is written as text.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+local array = require "ccw.array"
+local array_text = require "ccw.array_text"
+local call = require "ccw.call"
+local comparison = require "ccw.comparison"
+local load = require "ccw.load"
+local attributes = require "ccw.attributes"
+local contents = require "ccw.text.contents"
+local reader = require "ccw.text.description"
+local join = require "ccw.text.join"
+
+local M = {}
+
+-- ---- failing ----------------------------------------------------------------------------------------------------------
+
+local EQUAL, DIFFERENT, TROUBLE = 0, 1, 2 --- exit codes: what was wanted; a call that failed or differs; no call
+
+--- The end of the program before its time: a message and an exit code.
+local Stop = {}
+
+local function stop(code, format, ...) error(setmetatable({ code = code, message = format:format(...) }, Stop), 0) end
+
+local function trouble(format, ...) stop(TROUBLE, format, ...) end
+
+--- The results of f(...); what it refuses ends the program, with `who` in front.
+local function try(who, f, ...)
+  local results = table.pack(pcall(f, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local err = results[2]
+  if errors.is_error(err) then trouble("%s: %s", who, err.message) end
+  error(err, 0)
+end
+
+--- A note that is no result.
+local function note(format, ...) io.stderr:write("ccw: ", format:format(...), "\n") end
+
+-- ---- the text ---------------------------------------------------------------------------------------------------------
+
+--- What stands in a file, "-" being standard input.
+local function read_text(path)
+  local file, message = io.stdin, nil
+  if path ~= "-" then file, message = io.open(path, "rb") end
+  local text
+  if file then text, message = file:read "a" end
+  if not text then trouble("%s", message:find(path, 1, true) and message or path .. ": " .. message) end
+  if file ~= io.stdin then file:close() end
+  return text
+end
+
+local function row_text(row)
+  return ("%d\tline %d\t%s\t%s"):format(row.index, row.line, row.name and "%" .. row.name or "", row.target and core.quote(row.target) or row.problem)
+end
+
+--- The call of a text that is wanted, with its description.
+local function choose(options)
+  local who = options.call == "-" and "standard input" or options.call
+  local text = read_text(options.call)
+  if options.list then
+    for _, row in ipairs(try(who, reader.list_text, text)) do print(row_text(row)) end
+    return nil
+  end
+  return try(who, reader.from_text, text, options.pick and (math.tointeger(tonumber(options.pick)) or options.pick))
+end
+
+--- Refuses what no runtime could hand to a handler.
+local function check_carried(description, who)
+  local lines = {}
+  for i, item in ipairs(description.unsupported or {}) do lines[i] = ("\n  %s: %s"):format(item.path, item.why) end
+  if #lines > 0 then trouble("%s: the FFI cannot carry this:%s", who, table.concat(lines)) end
+end
+
+-- ---- the handler ------------------------------------------------------------------------------------------------------
+
+local function exists(path)
+  local file <close> = io.open(path, "rb")
+  return file ~= nil
+end
+
+--- The handler of the call: the one that an option names, or the one that the target is joined to in one of the libraries.
+local function find_handler(description, texts, device)
+  local libraries, meant = {}, nil
+  for i, text in ipairs(texts) do
+    local path, names, other = text, nil, nil
+    if not exists(text) then path, names, other = join.split(text, description.target) end
+    if other and not exists(path) then path = path:match "^(.*):[^:]*$" end
+    local who = ("--lib %s"):format(text)
+    libraries[i] = try(who, load.load, path)
+    if names then meant = try(who, join.by_stage, libraries[i], names) end
+    if other and not meant then note("%s: the target of the call is %s", who, core.quote(description.target)) end
+  end
+  if meant then return meant end
+  if #libraries == 0 then trouble("--lib: expected a library with a handler for %s", core.quote(description.target)) end
+  local handler, text = try("--lib", join.join, description, libraries, device.platform)
+  if text then note("%s", text) end
+  return handler
+end
+
+-- ---- arrays -----------------------------------------------------------------------------------------------------------
+
+--- An array of a file, "x.npy" or "x.npz:NAME"; without a name the only one of the file, or the one that is called `name`.
+local function read_file(text, type, name)
+  local path, wanted = text, nil
+  if not exists(text) then path, wanted = text:match "^(.*%.npz):([^:]+)$" end
+  local found = require "ccw.files".read(path or text, { dtype = type.dtype })
+  if core.kind(found) == "buffer" then return found end
+  local only, more = next(found)
+  local key = wanted or next(found, only) == nil and only or name
+  if found[key] then return found[key] end
+  local names = {}
+  for known in pairs(found) do names[#names + 1] = known end
+  table.sort(names)
+  errors.raise("NOT_FOUND", ("%s has no array '%s'; it has %s"):format(path, key, more and table.concat(names, ", ") or "none"))
+end
+
+--- The array that an option gives for an operand or a result of that type, which is called `name` in an .npz.
+local function read_array(text, type, name)
+  local buffer = text:sub(1, 1) == "@" and read_file(text:sub(2), type, name) or nil
+  buffer = buffer or array_text.array_from_text(text, type)
+  if tostring(buffer.type) ~= tostring(type) then errors.raise("INVALID_ARGUMENT", ("expected %s, got %s"):format(type, buffer.type)) end
+  return buffer
+end
+
+--- "--input 2 '{1, 2}'", for the option that is given for the second time.
+local function option_text(option, i, text) return ("--%s %d '%s'"):format(option, i, #text > 60 and text:sub(1, 60) .. "..." or text) end
+
+local function make_operands(types, options, device)
+  local operands = {}
+  if #options.input > #types then trouble("--input: %d were given for a call of %d operands", #options.input, #types) end
+  for i, type in ipairs(types) do
+    local text = options.input[i] or "random"
+    local seed, place = options.seed + i - 1, ("arg %d"):format(i - 1)
+    if type.dtype == "token" then
+      operands[i] = array.array(type)
+    elseif text == "random" then
+      operands[i] = try(place, array.random, type, seed)
+      note("%s is random: ccw.random(\"%s\", %d)", place, type, seed)
+    else
+      operands[i] = try(option_text("input", i, text) .. ": " .. place, read_array, text, type, "arg" .. i - 1)
+    end
+    if device.name ~= "host" then operands[i] = try(place, operands[i].to, operands[i], device) end
+  end
+  return operands
+end
+
+local function read_expected(types, texts)
+  local expected = {}
+  if #texts > #types then trouble("--expect: %d were given for a call of %d results", #texts, #types) end
+  for i, text in ipairs(texts) do
+    local who = ("%s: result %d"):format(option_text("expect", i, text), i - 1)
+    expected[i] = try(who, read_array, text, types[i], "result" .. i - 1)
+  end
+  return expected
+end
+
+-- ---- results ----------------------------------------------------------------------------------------------------------
+
+--- Where results are to be saved: {path = results by number} of those that hold something.
+local function plan_output(types, paths)
+  local numbers = {}
+  for i, type in ipairs(types) do
+    if type.dtype ~= "token" then numbers[#numbers + 1] = i end
+  end
+  for _, path in ipairs(paths) do
+    if not path:find "%.np[yz]$" then trouble("--output %s: expected a name that ends in .npy or .npz", path) end
+  end
+  local is_all = #paths == 1 and paths[1]:find "%.npz$"
+  if #paths > 0 and not is_all and #paths ~= #numbers then
+    trouble("--output: expected one .npz, or an .npy for each of %d results, got %d", #numbers, #paths)
+  end
+  return numbers
+end
+
+--- The buffers of results, in the order in which the handler has them.
+local function flatten(results, list)
+  if core.kind(results) == "buffer" then
+    list[#list + 1] = results
+    return list
+  end
+  for _, result in ipairs(results) do flatten(result, list) end
+  return list
+end
+
+local function save(results, numbers, paths)
+  local write = require "ccw.files".write
+  local function here(i) return results[i]:to "host" end
+  if #paths == 1 and paths[1]:find "%.npz$" then
+    local all = {}
+    for _, i in ipairs(numbers) do all["result" .. i - 1] = here(i) end
+    return try("--output " .. paths[1], write, paths[1], all)
+  end
+  for k, path in ipairs(paths) do try("--output " .. path, write, path, here(numbers[k])) end
+end
+
+--- Prints how the results compare to what was expected, and tells whether they are as wanted.
+local function compare(results, expected, options)
+  local good, how = true, { equal_nan = true }
+  if not options.exact then how.close, how.rtol, how.atol = true, options.rtol, options.atol end
+  for i, buffer in ipairs(expected) do
+    local result = comparison.compare(results[i]:to "host", buffer, how)
+    print(("result %d: %s"):format(i - 1, result.message))
+    good = good and result.equal
+  end
+  return good
+end
+
+-- ---- the command ------------------------------------------------------------------------------------------------------
+
+local function check_options(options)
+  local seed = math.tointeger(tonumber(options.seed or "0"))
+  if not seed then trouble("--seed: expected an integer, got '%s'", options.seed) end
+  options.seed = seed
+  for _, name in ipairs { "rtol", "atol" } do
+    local number = options[name] and tonumber(options[name])
+    if options[name] and not (number and number >= 0) then trouble("--%s: expected 0 or more, got '%s'", name, options[name]) end
+    if number and options.exact then trouble("--%s: a tolerance, while --exact wants none", name) end
+    if number and #options.expect == 0 then trouble("--%s: nothing is compared without --expect", name) end
+    options[name] = number
+  end
+  if options.exact and #options.expect == 0 then trouble "--exact: nothing is compared without --expect" end
+end
+
+local function run(options)
+  check_options(options)
+  local description = choose(options)
+  if not description then return EQUAL end
+  local who = options.call == "-" and "standard input" or options.call
+  if options.text then
+    io.write((try(who, description.text, description, options.text)))
+    return EQUAL
+  end
+  check_carried(description, who)
+  local device = try("--device", core.device, options.device or "host")
+  local handler = find_handler(description, options.lib, device)
+  local types = try(who, contents.results, description)
+  local operands = make_operands(try(who, contents.operands, description), options, device)
+  local expected, numbers = read_expected(types, options.expect), plan_output(types, options.output)
+  local given = description.attributes or {}
+  if core.kind(given) ~= "attributes" then given = try(who, attributes.attrs, given) end -- as they are: nothing is fitted to a signature
+  local results, err = errors.try(call.call, handler, operands, description.results, given, { aliases = description.aliases,
+    has_side_effect = description.has_side_effect, device = device, checked = options.checked or false })
+  if err then stop(DIFFERENT, "%s", tostring(err)) end
+  results = flatten(results, {})
+  for _, result in ipairs(results) do print(result) end
+  save(results, numbers, options.output)
+  return compare(results, expected, options) and EQUAL or DIFFERENT
+end
+
+local function parser()
+  local p = require "argparse" ("ccw run", "Runs a custom call that is written as StableHLO or HLO.")
+  p:argument("call", "A file with the call, or with a module that has some; - for standard input.")
+  p:option("--lib", "A library with the handler, or LIBRARY:TARGET=NAME, or =NAME,NAME for instantiate and execute, or four for all " ..
+    "stages; may be given again."):argname "LIBRARY":count "*"
+  p:option("--pick", "Which call of several: its number, or its target."):argname "CALL"
+  p:flag("--list", "List the calls, and run none.")
+  p:option("--text", "Print the call as stablehlo, generic, hlo, jax or c, and do not run it."):argname "FORM"
+  p:option("--input", "An operand: 'f32[2] {1, 2}', '{1, 2}', @FILE.npy, @FILE.npz:NAME or random; the next one is the next operand, those of " ..
+    "a tuple one by one. The rest is random."):argname "ARRAY":count "*"
+  p:option("--seed", "For random operands; operand i has this and i.", "0"):argname "N"
+  p:option("--output", "Where to save results: an .npy each, in their order, or one .npz."):argname "FILE":count "*"
+  p:option("--expect", "What a result should be, written as operands are; the next one is for the next result."):argname "ARRAY":count "*"
+  p:flag("--exact", "Results have to be equal; without it close, as far as their dtype lets one expect.")
+  p:option("--rtol", "Close is |result - expected| <= atol + rtol * |expected|."):argname "X"
+  p:option("--atol", "Without it as large as rtol."):argname "X"
+  p:option("--device", "Where it runs.", "host"):argname "DEVICE"
+  p:flag("--checked", "Run the handler on copies that tell what it does wrong.")
+  p:epilog "Exit codes: 0, it ran, and results are as expected; 1, the call failed, or a result is not as expected; 2, it did not come to that."
+  return p
+end
+
+--- command(arguments, program) -> exit code. What `ccw run` does.
+function M.command(arguments, program)
+  local ok, options = parser():pparse(arguments)
+  local code
+  if ok then
+    ok, code = pcall(program.interruptible, function(err) return err end, run, options)
+    if ok then return code end
+  else
+    code = setmetatable({ code = TROUBLE, message = (options:gsub("\n", "; ")) }, Stop)
+  end
+  local is_stop = getmetatable(code) == Stop
+  io.stderr:write("ccw: ", is_stop and code.message or tostring(code), "\n")
+  return is_stop and code.code or TROUBLE
+end
+
+return M
