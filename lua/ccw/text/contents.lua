@@ -59,8 +59,8 @@ function M.names(dictionary)
   return names
 end
 
---- layouts(list) -> list or nil. Those of arrays, from the slowest dim to the fastest, {0, 1} being row-major; false for each that nobody has
--- said anything about. nil where all are row-major. UNIMPLEMENTED: one with tiles.
+--- layouts(list) -> list or nil. Those of arrays, from the slowest dim to the fastest, {0, 1} being row-major; nil where all are.
+-- UNIMPLEMENTED: one with tiles.
 function M.layouts(list)
   local all, is_other = {}, false
   for i, order in ipairs(list or {}) do

@@ -83,7 +83,8 @@ local function view(made_of, dtype) return made_of ~= python_dtype(dtype) and ("
 local function scalar(value)
   if type(value) == "boolean" then return value and "True" or "False" end
   local dtype = core.kind(value) == "scalar" and value.dtype or math.type(value) == "integer" and "s64" or "f64"
-  if dtype == "u64" and core.kind(value.value) == "scalar" then unable("it takes no u64 of 2^63 or more as an attribute, got %s", value) end
+  local is_large = dtype == "u64" and core.kind(value.value) == "scalar"
+  if is_large then unable("it takes no u64 of 2^63 or more as an attribute, got %s", value) end
   local list, made_of = elements(array.array(dtype .. "[1]", value))
   if made_of == "np.int64" then return list[1] end
   if made_of == "np.float64" then return list[1]:find "[.ef]" and list[1] or list[1] .. ".0" end
@@ -103,7 +104,8 @@ local function value_text(value, is_inner)
   if type(value) == "string" then return quote(value) end
   if core.kind(value) == "buffer" then
     local list, made_of = elements(value)
-    return ("np.array([%s], %s)%s%s"):format(table.concat(list, ", "), made_of, view(made_of, value.dtype), is_inner and ".view(Array)" or "")
+    local text = ("np.array([%s], %s)%s"):format(table.concat(list, ", "), made_of, view(made_of, value.dtype))
+    return text .. (is_inner and ".view(Array)" or "")
   end
   if type(value) ~= "table" then return scalar(value) end
   return is_inner and ("Dict(%s)"):format(dictionary(value)) or dictionary(value)

@@ -31,7 +31,7 @@ local function same(name) return name end
 local ways = {
   { same },
   { plain, "but for case and underscores" },
-  { bare, "but for case, underscores, and 'ffi', 'handler' or 'execute' in front or behind" },
+  { bare, "but for case, underscores, and 'ffi', 'handler' or 'execute' at an end" },
 }
 
 -- ---- candidates -------------------------------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ local function with_stages(found)
   return bundle, table.concat(said, ", ")
 end
 
---- by_stage(library, names) -> handler, or a table by stage. The handlers of these names: one for execute, two for instantiate and execute,
--- or four for instantiate, prepare, initialize and execute, "" where there is none.
+--- by_stage(library, names) -> handler, or a table by stage. The handlers of these names: one for execute, two for instantiate and
+-- execute, or four for instantiate, prepare, initialize and execute, "" where there is none.
 function M.by_stage(library, names)
   if #names == 1 then return library:handler(names[1]) end
   if #names ~= 2 and #names ~= 4 then

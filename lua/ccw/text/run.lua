@@ -1,14 +1,8 @@
 --- ccw run: a call that is written as text.
+local ccw = require "ccw"
 local core = require "ccw.core"
 local errors = require "ccw.errors"
-local array = require "ccw.array"
-local array_text = require "ccw.array_text"
-local call = require "ccw.call"
-local comparison = require "ccw.comparison"
-local load = require "ccw.load"
-local attributes = require "ccw.attributes"
 local contents = require "ccw.text.contents"
-local reader = require "ccw.text.description"
 local join = require "ccw.text.join"
 
 local M = {}
@@ -49,19 +43,22 @@ local function read_text(path)
   return text
 end
 
+--- What messages call the text.
+local function name_of(options) return options.call == "-" and "standard input" or options.call end
+
 local function row_text(row)
-  return ("%d\tline %d\t%s\t%s"):format(row.index, row.line, row.name and "%" .. row.name or "", row.target and core.quote(row.target) or row.problem)
+  local target = row.target and core.quote(row.target) or row.problem
+  return ("%d\tline %d\t%s\t%s"):format(row.index, row.line, row.name and "%" .. row.name or "", target)
 end
 
 --- The call of a text that is wanted, with its description.
 local function choose(options)
-  local who = options.call == "-" and "standard input" or options.call
-  local text = read_text(options.call)
+  local text, who = read_text(options.call), name_of(options)
   if options.list then
-    for _, row in ipairs(try(who, reader.list_text, text)) do print(row_text(row)) end
+    for _, row in ipairs(try(who, ccw.list_text, text)) do print(row_text(row)) end
     return nil
   end
-  return try(who, reader.from_text, text, options.pick and (math.tointeger(tonumber(options.pick)) or options.pick))
+  return try(who, ccw.from_text, text, options.pick and (math.tointeger(tonumber(options.pick)) or options.pick))
 end
 
 --- Refuses what no runtime could hand to a handler.
@@ -86,7 +83,7 @@ local function find_handler(description, texts, device)
     if not exists(text) then path, names, other = join.split(text, description.target) end
     if other and not exists(path) then path = path:match "^(.*):[^:]*$" end
     local who = ("--lib %s"):format(text)
-    libraries[i] = try(who, load.load, path)
+    libraries[i] = try(who, ccw.load, path)
     if names then meant = try(who, join.by_stage, libraries[i], names) end
     if other and not meant then note("%s: the target of the call is %s", who, core.quote(description.target)) end
   end
@@ -103,7 +100,7 @@ end
 local function read_file(text, type, name)
   local path, wanted = text, nil
   if not exists(text) then path, wanted = text:match "^(.*%.npz):([^:]+)$" end
-  local found = require "ccw.files".read(path or text, { dtype = type.dtype })
+  local found = ccw.read(path or text, { dtype = type.dtype })
   if core.kind(found) == "buffer" then return found end
   local only, more = next(found)
   local key = wanted or next(found, only) == nil and only or name
@@ -117,24 +114,32 @@ end
 --- The array that an option gives for an operand or a result of that type, which is called `name` in an .npz.
 local function read_array(text, type, name)
   local buffer = text:sub(1, 1) == "@" and read_file(text:sub(2), type, name) or nil
-  buffer = buffer or array_text.array_from_text(text, type)
+  buffer = buffer or ccw.array_from_text(text, type)
   if tostring(buffer.type) ~= tostring(type) then errors.raise("INVALID_ARGUMENT", ("expected %s, got %s"):format(type, buffer.type)) end
   return buffer
 end
 
 --- "--input 2 '{1, 2}'", for the option that is given for the second time.
-local function option_text(option, i, text) return ("--%s %d '%s'"):format(option, i, #text > 60 and text:sub(1, 60) .. "..." or text) end
+local function option_text(option, i, text)
+  return ("--%s %d '%s'"):format(option, i, ((#text > 60 and text:sub(1, 60) .. "..." or text):gsub("%c", " ")))
+end
+
+--- Refuses an option that is given more often than there is something for it.
+local function check_count(option, texts, types, what)
+  if #texts <= #types then return end
+  trouble("--%s: it is given %d times, and the call has %d %s%s", option, #texts, #types, what, #types == 1 and "" or "s")
+end
 
 local function make_operands(types, options, device)
   local operands = {}
-  if #options.input > #types then trouble("--input: %d were given for a call of %d operands", #options.input, #types) end
+  check_count("input", options.input, types, "operand")
   for i, type in ipairs(types) do
     local text = options.input[i] or "random"
     local seed, place = options.seed + i - 1, ("arg %d"):format(i - 1)
     if type.dtype == "token" then
-      operands[i] = array.array(type)
+      operands[i] = ccw.array(type)
     elseif text == "random" then
-      operands[i] = try(place, array.random, type, seed)
+      operands[i] = try(place, ccw.random, type, seed)
       note("%s is random: ccw.random(\"%s\", %d)", place, type, seed)
     else
       operands[i] = try(option_text("input", i, text) .. ": " .. place, read_array, text, type, "arg" .. i - 1)
@@ -146,7 +151,7 @@ end
 
 local function read_expected(types, texts)
   local expected = {}
-  if #texts > #types then trouble("--expect: %d were given for a call of %d results", #texts, #types) end
+  check_count("expect", texts, types, "result")
   for i, text in ipairs(texts) do
     local who = ("%s: result %d"):format(option_text("expect", i, text), i - 1)
     expected[i] = try(who, read_array, text, types[i], "result" .. i - 1)
@@ -183,7 +188,7 @@ local function flatten(results, list)
 end
 
 local function save(results, numbers, paths)
-  local write = require "ccw.files".write
+  local write = ccw.write
   local function here(i) return results[i]:to "host" end
   if #paths == 1 and paths[1]:find "%.npz$" then
     local all = {}
@@ -198,7 +203,7 @@ local function compare(results, expected, options)
   local good, how = true, { equal_nan = true }
   if not options.exact then how.close, how.rtol, how.atol = true, options.rtol, options.atol end
   for i, buffer in ipairs(expected) do
-    local result = comparison.compare(results[i]:to "host", buffer, how)
+    local result = ccw.compare(results[i]:to "host", buffer, how)
     print(("result %d: %s"):format(i - 1, result.message))
     good = good and result.equal
   end
@@ -207,7 +212,12 @@ end
 
 -- ---- the command ------------------------------------------------------------------------------------------------------
 
+local forms = { stablehlo = true, generic = true, hlo = true, jax = true, c = true }
+
 local function check_options(options)
+  if options.text and not forms[options.text] then
+    trouble("--text: expected stablehlo, generic, hlo, jax or c, got '%s'", options.text)
+  end
   local seed = math.tointeger(tonumber(options.seed or "0"))
   if not seed then trouble("--seed: expected an integer, got '%s'", options.seed) end
   options.seed = seed
@@ -225,7 +235,7 @@ local function run(options)
   check_options(options)
   local description = choose(options)
   if not description then return EQUAL end
-  local who = options.call == "-" and "standard input" or options.call
+  local who = name_of(options)
   if options.text then
     io.write((try(who, description.text, description, options.text)))
     return EQUAL
@@ -234,11 +244,11 @@ local function run(options)
   local device = try("--device", core.device, options.device or "host")
   local handler = find_handler(description, options.lib, device)
   local types = try(who, contents.results, description)
-  local operands = make_operands(try(who, contents.operands, description), options, device)
   local expected, numbers = read_expected(types, options.expect), plan_output(types, options.output)
+  local operands = make_operands(try(who, contents.operands, description), options, device)
   local given = description.attributes or {}
-  if core.kind(given) ~= "attributes" then given = try(who, attributes.attrs, given) end -- as they are: nothing is fitted to a signature
-  local results, err = errors.try(call.call, handler, operands, description.results, given, { aliases = description.aliases,
+  if core.kind(given) ~= "attributes" then given = try(who, ccw.attrs, given) end -- as they are: nothing is fitted to a signature
+  local results, err = errors.try(ccw.call, handler, operands, description.results, given, { aliases = description.aliases,
     has_side_effect = description.has_side_effect, device = device, checked = options.checked or false })
   if err then stop(DIFFERENT, "%s", tostring(err)) end
   results = flatten(results, {})
@@ -249,23 +259,25 @@ end
 
 local function parser()
   local p = require "argparse" ("ccw run", "Runs a custom call that is written as StableHLO or HLO.")
+  p:help_max_width(100)
+  local function list(name, value, text) p:option(name, text .. " May be given again."):argname(value):count "*" end
   p:argument("call", "A file with the call, or with a module that has some; - for standard input.")
-  p:option("--lib", "A library with the handler, or LIBRARY:TARGET=NAME, or =NAME,NAME for instantiate and execute, or four for all " ..
-    "stages; may be given again."):argname "LIBRARY":count "*"
-  p:option("--pick", "Which call of several: its number, or its target."):argname "CALL"
+  list("--lib", "LIBRARY", "Where the handler is, or LIBRARY:TARGET=NAME, which says what it is called there; LIBRARY:TARGET=NAME,NAME " ..
+    "for instantiate and execute, with four names for instantiate, prepare, initialize and execute.")
+  p:option("--pick", "Which call of several: its number, its target or the name of its result."):argname "CALL"
   p:flag("--list", "List the calls, and run none.")
-  p:option("--text", "Print the call as stablehlo, generic, hlo, jax or c, and do not run it."):argname "FORM"
-  p:option("--input", "An operand: 'f32[2] {1, 2}', '{1, 2}', @FILE.npy, @FILE.npz:NAME or random; the next one is the next operand, those of " ..
-    "a tuple one by one. The rest is random."):argname "ARRAY":count "*"
-  p:option("--seed", "For random operands; operand i has this and i.", "0"):argname "N"
-  p:option("--output", "Where to save results: an .npy each, in their order, or one .npz."):argname "FILE":count "*"
-  p:option("--expect", "What a result should be, written as operands are; the next one is for the next result."):argname "ARRAY":count "*"
-  p:flag("--exact", "Results have to be equal; without it close, as far as their dtype lets one expect.")
-  p:option("--rtol", "Close is |result - expected| <= atol + rtol * |expected|."):argname "X"
-  p:option("--atol", "Without it as large as rtol."):argname "X"
+  p:option("--text", "Write the call as stablehlo, generic, hlo, jax or c, and do not run it."):argname "FORM"
+  list("--input", "ARRAY", "An operand, then the next one, those of a tuple one by one: 'f32[2] {1, 2}', '{1, 2}', a number for all " ..
+    "elements, @FILE.npy, @FILE.npz:NAME, or random, as are those that are not given.")
+  p:option("--seed", "Of random operands: arg i gets this plus i.", "0"):argname "N"
+  list("--output", "FILE", "Where to save: an .npy for each result, or one .npz for all.")
+  list("--expect", "ARRAY", "What a result should be, then the next one, written as operands are.")
+  p:flag("--exact", "Elements have to be equal, not just close.")
+  p:option("--rtol", "Close is |result - expected| <= atol + rtol * |expected|; the default is for the dtype, see ?compare."):argname "X"
+  p:option("--atol", "As large as rtol where it is not given."):argname "X"
   p:option("--device", "Where it runs.", "host"):argname "DEVICE"
   p:flag("--checked", "Run the handler on copies that tell what it does wrong.")
-  p:epilog "Exit codes: 0, it ran, and results are as expected; 1, the call failed, or a result is not as expected; 2, it did not come to that."
+  p:epilog "Exit codes: 0, results are as expected; 1, the call failed or a result is not; 2, it did not come to that."
   return p
 end
 
@@ -277,7 +289,7 @@ function M.command(arguments, program)
     ok, code = pcall(program.interruptible, function(err) return err end, run, options)
     if ok then return code end
   else
-    code = setmetatable({ code = TROUBLE, message = (options:gsub("\n", "; ")) }, Stop)
+    code = setmetatable({ code = TROUBLE, message = options:gsub("\n", "; ") .. "; see ccw run --help" }, Stop)
   end
   local is_stop = getmetatable(code) == Stop
   io.stderr:write("ccw: ", is_stop and code.message or tostring(code), "\n")
