@@ -450,6 +450,45 @@ static int buffer_rows(lua_State *L)
   return 1;
 }
 
+/* slice(buffer, first, count, step, is_index, ...) -> buffer, packed. Four for each dim, the first counted from 0; `packed` is true where it
+ * does not share the memory. */
+static int buffer_slice(lua_State *L)
+{
+  ccw_range ranges[CCW_MAX_RANK];
+  int32_t count = (lua_gettop(L) - 1) / 4;
+  luaL_argcheck(L, count <= CCW_MAX_RANK, 2, "too many ranges");
+  for (int32_t i = 0; i < count; ++i)
+    ranges[i] = (ccw_range){.first = luaL_checkinteger(L, 4 * i + 2),
+        .count = luaL_checkinteger(L, 4 * i + 3),
+        .step = luaL_checkinteger(L, 4 * i + 4),
+        .is_index = lua_toboolean(L, 4 * i + 5)};
+  bool packed;
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_slice(check_buffer(L, 1), ranges, count, &packed, (ccw_buffer **)box));
+  if (!packed) {
+    lua_getiuservalue(L, 1, OWNER);
+    lua_setiuservalue(L, -2, OWNER);
+  }
+  lua_pushboolean(L, packed);
+  return 2;
+}
+
+/* transpose(buffer) -> buffer. A new one with the dims in the opposite order. */
+static int buffer_transpose(lua_State *L)
+{
+  collect_before(L, ccw_buffer_shape(check_elements(L, 1))->bytes);
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_transpose(check_buffer(L, 1), (ccw_buffer **)box));
+  return 1;
+}
+
+/* swap_bytes(buffer). The other order of bytes. */
+static int buffer_swap_bytes(lua_State *L)
+{
+  ccw_buffer_swap_bytes(check_writable_here(L, 1));
+  return 0;
+}
+
 /* The memory of a buffer; one that has no address of its own is misuse. */
 static void *check_data(lua_State *L, const ccw_buffer *buffer)
 {
@@ -600,7 +639,8 @@ void open_buffers(lua_State *L)
   static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"copy_to", buffer_copy_to},
       {"device_of", buffer_device}, {"import", buffer_import}, {"undefined", buffer_undefined}, {"get", get_element},
       {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},
-      {"random", buffer_random}, {"compare", buffer_compare}, {NULL, NULL}};
+      {"random", buffer_random}, {"compare", buffer_compare}, {"slice", buffer_slice}, {"transpose", buffer_transpose},
+      {"swap_bytes", buffer_swap_bytes}, {NULL, NULL}};
   new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);
