@@ -110,8 +110,8 @@ end
 function M.by_stage(library, names)
   if #names == 1 then return library:handler(names[1]) end
   if #names ~= 2 and #names ~= 4 then
-    errors.raise("INVALID_ARGUMENT", ("expected the name of one handler, of two (instantiate, execute) or of four (instantiate, prepare, " ..
-      "initialize, execute), got %d"):format(#names))
+    errors.raise("INVALID_ARGUMENT", ("expected the name of one handler, of two (instantiate, execute) or of four (instantiate, " ..
+      "prepare, initialize, execute), got %d"):format(#names))
   end
   local bundle = {}
   for i, name in ipairs(names) do
