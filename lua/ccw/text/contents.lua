@@ -43,12 +43,27 @@ function M.listed(types)
   return table.concat(texts, ", ")
 end
 
---- attributes(description) -> table. The attributes as a handler gets them, with their types: plain numbers are s64 and f64, other numbers
--- are scalars, arrays buffers of rank 1, dictionaries tables.
+--- Gives arrays the dims that they were given with: in a dictionary they are flat, as a handler finds them.
+local function reshape(values, given)
+  for name, value in pairs(values) do
+    local before = given[name]
+    if core.kind(before) == "buffer" and before.rank ~= 1 then
+      values[name] = value:reshape(before.type)
+    elseif type(value) == "table" then
+      reshape(value, before)
+    end
+  end
+end
+
+--- attributes(description) -> table. The attributes with the types that a handler gets: plain numbers are s64 and f64, other numbers are
+-- scalars, arrays buffers, dictionaries tables.
 function M.attributes(description)
   local function fail(_, format, ...) errors.raise("INVALID_ARGUMENT", ("attributes: " .. format):format(...)) end
   local given = description.attributes or {}
-  return core.values(core.kind(given) == "attributes" and given or attributes.build(given, fail, 1, "attributes"))
+  if core.kind(given) == "attributes" then return core.values(given) end
+  local values = core.values(attributes.build(given, fail, 1, "attributes"))
+  reshape(values, given)
+  return values
 end
 
 --- names(dictionary) -> list. Its names, sorted by byte.

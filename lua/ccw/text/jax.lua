@@ -79,6 +79,8 @@ end
 --- What makes an array of bits one of floats.
 local function view(made_of, dtype) return made_of ~= python_dtype(dtype) and (".view(%s)"):format(python_dtype(dtype)) or "" end
 
+local function tuple(items) return ("(%s%s)"):format(table.concat(items, ", "), #items == 1 and "," or "") end
+
 --- A number with its dtype, a plain one where that is what JAX makes of it.
 local function scalar(value)
   if type(value) == "boolean" then return value and "True" or "False" end
@@ -105,6 +107,7 @@ local function value_text(value, is_inner)
   if core.kind(value) == "buffer" then
     local list, made_of = elements(value)
     local text = ("np.array([%s], %s)%s"):format(table.concat(list, ", "), made_of, view(made_of, value.dtype))
+    if value.rank ~= 1 then text = ("%s.reshape(%s)"):format(text, tuple(value.dims)) end
     return text .. (is_inner and ".view(Array)" or "")
   end
   if type(value) ~= "table" then return scalar(value) end
@@ -135,8 +138,6 @@ local function add_keywords(attributes, list)
 end
 
 -- ---- the call ---------------------------------------------------------------------------------------------------------
-
-local function tuple(items) return ("(%s%s)"):format(table.concat(items, ", "), #items == 1 and "," or "") end
 
 --- What JAX wants to know of a result.
 local function result_text(type)

@@ -38,13 +38,11 @@ local ways = {
 
 --- Handlers that a library registered by itself for the platform: they count before symbols.
 local function add_registered(library, platform, list)
-  local path, there = library:path(), {}
-  for _, line in ipairs(library:registered()) do there[line] = true end
-  for i = 0, math.huge do
-    local name, where, handler = core.registered(i)
-    if not name then return end
-    if core.platform(where) == platform and there[("%s on %s"):format(name, where)] then
-      list[#list + 1] = { name = name, library = library, handler = handler, text = ("'%s', which %s registers"):format(name, path) }
+  for _, line in ipairs(library:registered()) do
+    local name, where = line:match "^(.*) on (%S+)$"
+    if name and core.platform(where) == platform then
+      list[#list + 1] = { name = name, library = library, handler = core.find(name, where),
+        text = ("'%s', which %s registers"):format(name, library:path()) }
     end
   end
 end
@@ -73,6 +71,8 @@ local function find(candidates, target, way)
   if #handlers > 1 and handlers[1].handler and handlers[1].name == target then return { handlers[1] } end
   return handlers
 end
+
+local FEW = 12 --- names that are listed, all
 
 local function listed(candidates)
   local texts = {}
@@ -135,6 +135,20 @@ function M.split(text, target)
   return text:sub(1, last - 1), names
 end
 
+--- Raises that no handler has a name like the target; names that are near, or all where they are few.
+local function not_found(target, candidates, libraries)
+  local names, paths, behind = {}, {}, ""
+  for i, candidate in ipairs(candidates) do names[i] = candidate.name end
+  for i, library in ipairs(libraries) do paths[i] = library:path() end
+  local near = core.near(target, names)
+  if near[1] then
+    behind = "; near: " .. table.concat(near, ", ")
+  elseif #names <= FEW then
+    behind = #names > 0 and "; there are " .. table.concat(names, ", ") or "; there are none at all"
+  end
+  errors.raise("NOT_FOUND", ("no handler is called %s in %s%s"):format(core.quote(target), table.concat(paths, ", "), behind))
+end
+
 --- join(description, libraries [, platform]) -> handler, note. What the target of a description is called in one of the libraries, one or a
 -- list: a handler, or a table of handlers by stage; and a sentence that says so, where the name is not the same, or stages were
 -- found. Names are joined when they are equal or, where just one is, but for case and underscores. NOT_FOUND: none is, or more than
@@ -155,12 +169,7 @@ function M.join(description, libraries, platform)
       return handler, note .. (staged and "; " .. staged or "")
     end
   end
-  local names, paths = {}, {}
-  for i, candidate in ipairs(candidates) do names[i] = candidate.name end
-  for i, library in ipairs(libraries) do paths[i] = library:path() end
-  local near = core.near(target, names)
-  errors.raise("NOT_FOUND", ("no handler is called %s in %s%s"):format(core.quote(target), table.concat(paths, ", "),
-    near[1] and "; near: " .. table.concat(near, ", ") or ""))
+  not_found(target, candidates, libraries)
 end
 
 return M

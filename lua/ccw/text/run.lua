@@ -89,8 +89,9 @@ local function find_handler(description, texts, device)
   end
   if meant then return meant end
   if #libraries == 0 then trouble("--lib: expected a library with a handler for %s", core.quote(description.target)) end
-  local handler, text = try("--lib", join.join, description, libraries, device.platform)
-  if text then note("%s", text) end
+  local handler, said = errors.try(join.join, description, libraries, device.platform)
+  if not handler then trouble("--lib: %s; --lib LIBRARY:%s=NAME says which it is", said.message, description.target) end
+  if said then note("%s", said) end
   return handler
 end
 
@@ -277,7 +278,7 @@ local function parser()
   p:option("--atol", "As large as rtol where it is not given."):argname "X"
   p:option("--device", "Where it runs.", "host"):argname "DEVICE"
   p:flag("--checked", "Run the handler on copies that tell what it does wrong.")
-  p:epilog "Exit codes: 0, results are as expected; 1, the call failed or a result is not; 2, it did not come to that."
+  p:epilog "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that."
   return p
 end
 
