@@ -283,3 +283,198 @@ describe("ccw.read of a .npy file says what is wrong:", function()
     refuses("bad argument #2 to 'write' (this buffer is closed)", ccw.write, "x.npy", closed)
   end)
 end)
+
+-- ---- .npz ------------------------------------------------------------------------------------------------------------
+
+local function crc_of(bytes)
+  local crc = 0xffffffff
+  for i = 1, #bytes do
+    crc = crc ~ bytes:byte(i)
+    for _ = 1, 8 do crc = crc >> 1 ~ (crc & 1) * 0xedb88320 end
+  end
+  return crc ~ 0xffffffff
+end
+
+--- A zip of members {name, bytes}; other fields say something else than what is so: method, flags, crc, size, stored, at (the place of the
+--- local header).
+local function zip(members)
+  local parts, directory, at = {}, {}, 0
+  for _, m in ipairs(members) do
+    local name, bytes = m[1], m[2]
+    local fields = ("<I2I2I2I2I4I4I4I2I2"):pack(m.flags or 0, m.method or 0, 0, 33, m.crc or crc_of(bytes), m.stored or #bytes,
+      m.size or #bytes, #name, 0)
+    local part = m.at and "" or "PK\3\4" .. ("<I2"):pack(20) .. fields .. name .. bytes
+    parts[#parts + 1] = part
+    directory[#directory + 1] = "PK\1\2" .. ("<I2I2"):pack(20, 20) .. fields .. ("<I2I2I2I4I4"):pack(0, 0, 0, 0, m.at or at) .. name
+    at = at + #part
+  end
+  local list = table.concat(directory)
+  return table.concat(parts) .. list .. "PK\5\6" .. ("<I2I2I2I2I4I4I2"):pack(0, 0, #members, #members, #list, at, 0)
+end
+
+local array = npy(dict("'<f4'", "False", "(2, 3)"), 24)
+
+--- The same as rejects, for .npz.
+local function rejects_archive(code, message, bytes, options)
+  local path = write_all("bad.npz", bytes)
+  local value, err = ccw.try(ccw.read, path, options)
+  assert.is_nil(value)
+  assert.equal(code .. ": " .. path .. ": " .. message, tostring(err))
+end
+
+describe("ccw.read and ccw.write of .npz", function()
+  local arrays = { w = ccw.iota "f32[2,3]", ["a folder/x"] = ccw.array("s8[]", 7), ["é"] = ccw.array "f64[0,2]",
+    zeros = ccw.array "s32[100000]", narrow = ccw.s4 { 1, -2, 3 } }
+
+  for _, compress in ipairs { false, true } do
+    it("give back what was written, " .. (compress and "deflated" or "stored"), function()
+      ccw.write(path_of "x.npz", arrays, { compress = compress })
+      local read = ccw.read(path_of "x.npz", { dtype = "s4" })
+      for name, x in pairs(arrays) do
+        assert.equal(x.type, read[name].type)
+        assert.equal(x:bytes(), read[name]:bytes())
+        read[name] = nil
+      end
+      assert.is_nil(next(read))
+      assert.equal(compress, #read_all "x.npz" < 400000)
+    end)
+  end
+
+  it("read one array by its name", function()
+    ccw.write(path_of "x.npz", arrays)
+    assert.equal("f32[2,3]", ccw.read(path_of "x.npz", { name = "w" }).type)
+    assert.equal("s4[3] {1, -2, 3}", tostring(ccw.read(path_of "x.npz", { name = "narrow", dtype = { narrow = "s4" } })))
+    assert.equal(("NOT_FOUND: %s: no array is called \"zeroes\"; near: zeros"):format(path_of "x.npz"),
+      tostring(select(2, ccw.try(ccw.read, path_of "x.npz", { name = "zeroes" }))))
+  end)
+
+  it("replace a file as a whole, with its permissions and through a link, also one that is no archive", function()
+    write_all("old.npz", "old")
+    os.execute(("chmod 640 '%s' && ln -sf old.npz '%s'"):format(path_of "old.npz", path_of "link.npz"))
+    ccw.write(path_of "link.npz", { x = ccw.f32 { 1 } })
+    assert.equal("f32[1] {1}", tostring(ccw.read(path_of "old.npz").x))
+    assert.equal("640\n", (support.sh(("stat -c %%a '%s'"):format(path_of "old.npz"))))
+    local code = ("local _, err = ccw.try(ccw.write, %q, {x = ccw.array 'f64[1000]'}) print(err)"):format(path_of "old.npz")
+    local output = support.sh(("ulimit -f 4; trap '' XFSZ; '%s' -e %q"):format(support.program, code))
+    assert.equal(("UNAVAILABLE: %s: Write error: File too large\n"):format(path_of "old.npz"), output)
+    assert.equal("f32[1] {1}", tostring(ccw.read(path_of "old.npz").x))
+    assert.equal("old.npz\n", (support.sh(("ls '%s' | grep old.npz"):format(folder))))
+  end)
+
+  it("are without arrays where there are none", function()
+    ccw.write(path_of "none.npz", {})
+    assert.same({}, ccw.read(write_all("none.npz", zip {})))
+  end)
+
+  it("agree with numpy both ways #jax", function()
+    if not support.exists(python) then return pending "JAX 0.10.2 could not be had, with numpy and ml_dtypes" end
+    local text = support.sh(("'%s' '%s' write '%s'"):format(python, script, folder))
+    local count = 0
+    for _, row in ipairs(rows(text)) do
+      if row.file:find "%.npz$" then
+        local x = ccw.read(path_of(row.file), { dtype = "bf16" })[row.member]
+        assert.equal(row.type, x.type)
+        assert.equal(read_all(row.raw), x:bytes())
+        count = count + 1
+      end
+    end
+    assert.equal(12, count)
+    assert.same({}, ccw.read(path_of "none.npz"))
+
+    local lines = {}
+    for _, compress in ipairs { false, true } do
+      local file = compress and "deflated-here.npz" or "stored-here.npz"
+      ccw.write(path_of(file), arrays, { compress = compress })
+      for name, x in pairs(arrays) do
+        local raw = ("%s.%d.raw"):format(file, #lines)
+        write_all(raw, x:bytes())
+        lines[#lines + 1] = table.concat({ file, name, x.type, raw, is_named(x.dtype) and x.dtype or "-" }, "\t")
+      end
+    end
+    local output = support.sh(("'%s' '%s' check '%s' < '%s' | sort"):format(python, script, folder, manifest(lines)))
+    assert.equal("10 equal\ndeflated-here.npz a folder/x narrow w zeros é\nstored-here.npz a folder/x narrow w zeros é\n", output)
+  end)
+end)
+
+describe("ccw.read of a .npz file says what is wrong:", function()
+  it("no archive", function()
+    rejects_archive("INVALID_ARGUMENT", "Not a zip archive", "")
+    rejects_archive("INVALID_ARGUMENT", "Not a zip archive", array)
+    assert.equal("f32[2,3]", ccw.read(write_all("good.npz", zip { { "w.npy", array } })).w.type)
+  end)
+
+  it("members that are no arrays, or come twice", function()
+    rejects_archive("INVALID_ARGUMENT", 'member "read.me" is no .npy', zip { { "w.npy", array }, { "read.me", "text" } })
+    rejects_archive("INVALID_ARGUMENT", 'member "folder/" is no .npy', zip { { "folder/", "" } })
+    rejects_archive("INVALID_ARGUMENT", "two members of one name", zip { { "w.npy", array }, { "w.npy", array } })
+    rejects_archive("INVALID_ARGUMENT", 'member "w.npy": not .npy: it does not begin like it', zip { { "w.npy", "x" } })
+  end)
+
+  it("a name that leads elsewhere, which is a name and nothing else", function()
+    local read = ccw.read(write_all("good.npz", zip { { "../../w.npy", array } }))
+    assert.equal("f32[2,3]", read["../../w"].type)
+  end)
+
+  it("what is encrypted, or compressed in another way", function()
+    rejects_archive("UNIMPLEMENTED", 'member "w.npy": it is encrypted', zip { { "w.npy", array, flags = 1 } })
+    rejects_archive("UNIMPLEMENTED", 'member "w.npy": it is compressed by method 12 of zip; 0, stored, and 8, deflated, are read',
+      zip { { "w.npy", array, method = 12 } })
+  end)
+
+  it("sizes that cannot be", function()
+    local huge = 0xfffffffe
+    local bomb = ("deflated"):rep(4)
+    rejects_archive("DATA_LOSS", 'member "w.npy": 32 bytes, deflated, which are said to be 4294967294',
+      zip { { "w.npy", bomb, method = 8, size = huge } })
+    rejects_archive("DATA_LOSS", 'member "w.npy": 32 bytes, deflated, which are said to be 33025',
+      zip { { "w.npy", bomb, method = 8, size = 32 * 1032 + 1 } })
+    rejects_archive("DATA_LOSS", ('member "w.npy": %d bytes, which are said to be 4294967294'):format(#array),
+      zip { { "w.npy", array, size = huge } })
+    rejects_archive("INVALID_ARGUMENT", "Not a zip archive", zip { { "w.npy", array, size = huge, stored = huge } })
+  end)
+
+  it("members that lie over each other", function()
+    local big = npy(dict("'<f4'", "False", "(1000,)"), 4000)
+    rejects_archive("DATA_LOSS", "Zip archive inconsistent", zip { { "a.npy", big }, { "b.npy", big, at = 0 } })
+    rejects_archive("INVALID_ARGUMENT", "two members of one name", zip { { "a.npy", big }, { "a.npy", big, at = 0 } })
+  end)
+
+  it("content that is not what the archive says", function()
+    rejects_archive("DATA_LOSS", 'member "w.npy": CRC error', zip { { "w.npy", array, crc = 1 } })
+    rejects_archive("DATA_LOSS", 'member "w.npy": CRC error', zip { { "w.npy", array, method = 8 } })
+    local nothing = "\3\0" -- deflated
+    rejects_archive("DATA_LOSS", 'member "w.npy": it ends before the size that the archive says',
+      zip { { "w.npy", nothing, method = 8, size = 100, crc = 0 } })
+    rejects_archive("INVALID_ARGUMENT", 'member "w.npy": not .npy: it does not begin like it',
+      zip { { "w.npy", nothing, method = 8, size = 0, crc = 0 } })
+    local longer = array .. "x"
+    longer = "\1" .. ("<I2I2"):pack(#longer, ~#longer & 0xffff) .. longer
+    rejects_archive("DATA_LOSS", 'member "w.npy": it is longer than the archive says',
+      zip { { "w.npy", longer, method = 8, size = #array, crc = crc_of(array) } })
+  end)
+
+  it("the end, wherever the archive was cut, and a byte that is another", function()
+    local whole, values = zip { { "w.npy", array } }, 0
+    local function try(bytes)
+      local value, err = ccw.try(ccw.read, write_all("bad.npz", bytes))
+      assert.is_true(value ~= nil or err.message:find(path_of "bad.npz", 1, true) == 1, tostring(err))
+      return value
+    end
+    for length = 0, #whole - 1 do assert.is_nil(try(whole:sub(1, length))) end
+    for i = 1, #whole do
+      for _, byte in ipairs { "\0", "\xff", string.char(whole:byte(i) ~ 1) } do
+        if try(whole:sub(1, i - 1) .. byte .. whole:sub(i + 1)) then values = values + 1 end
+      end
+    end
+    assert.is_true(values > 0 and values < 3 * #whole - 3 * #array)
+  end)
+
+  it("misuse", function()
+    refuses("bad argument #2 to 'read' (dtype: there is none called \"float\")", ccw.read, "x.npz", { dtype = { w = "float" } })
+    refuses("bad argument #2 to 'write' (expected a table, got buffer)", ccw.write, "x.npz", ccw.f32 { 1 })
+    refuses("bad argument #2 to 'write' (expected buffers by name, got the key 1)", ccw.write, "x.npz", { ccw.f32 { 1 } })
+    refuses("bad argument #2 to 'write' (\"w\": expected a buffer, got number)", ccw.write, "x.npz", { w = 7 })
+    refuses("bad argument #2 to 'write' (the name \"w\\x00\" holds a NUL)", ccw.write, "x.npz", { ["w\0"] = ccw.f32 { 1 } })
+    refuses("bad argument #3 to 'write' (compress: expected a boolean, got number)", ccw.write, "x.npz", {}, { compress = 1 })
+  end)
+end)

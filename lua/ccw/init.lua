@@ -17,6 +17,7 @@ local registry = require "ccw.registry"
 local shard = require "ccw.shard"
 local show = require "ccw.show"
 local text = require "ccw.text.description"
+require "ccw.slice"
 
 show.install()
 

@@ -19,6 +19,21 @@ ccw_buffer *check_buffer(lua_State *L, int index)
   return buffer;
 }
 
+void hold_buffer(ccw_buffer *buffer)
+{
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  if (*loan.label) hold_lender(loan.lender);
+  ccw_buffer_retain(buffer);
+}
+
+void let_go_of_buffer(ccw_buffer *buffer)
+{
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  bool is_lent = *loan.label; /* which may not be there any more in a moment */
+  ccw_buffer_release(buffer);
+  if (is_lent) let_go_of_lender(loan.lender);
+}
+
 /* The buffer at that index, to be written. */
 static ccw_buffer *check_writable(lua_State *L, int index)
 {
@@ -124,17 +139,13 @@ static int buffer_copy_to(lua_State *L)
   push_new(L, &w);
   ccw_buffer *from = check_buffer(L, 1), *to = check_buffer(L, -1);
   owner *o = owner_of(L);
-  ccw_loan loan = ccw_buffer_loan(from);
-  bool is_lent = *loan.label;
-  if (is_lent) hold_lender(loan.lender);
-  ccw_buffer_retain(from);
-  ccw_buffer_retain(to);
+  hold_buffer(from);
+  hold_buffer(to);
   int depth = owner_give_up(o);
   ccw_status status = ccw_buffer_copy(from, to);
   owner_take_back(o, depth);
-  ccw_buffer_release(from);
-  ccw_buffer_release(to);
-  if (is_lent) let_go_of_lender(loan.lender);
+  let_go_of_buffer(from);
+  let_go_of_buffer(to);
   CHECK_STATUS(L, status);
   return 1;
 }

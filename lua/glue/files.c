@@ -116,11 +116,11 @@ static int file_fill(lua_State *L)
   int64_t at = f->at;
   f->at += ccw_buffer_shape(buffer)->bytes;
   owner *o = owner_of(L);
-  ccw_buffer_retain(buffer);
+  hold_buffer(buffer);
   int depth = owner_give_up(o);
   ccw_status status = ccw_buffer_read_file(buffer, f->descriptor, at);
   owner_take_back(o, depth);
-  ccw_buffer_release(buffer);
+  let_go_of_buffer(buffer);
   lua_pushboolean(L, true);
   return push_unless(L, status);
 }
@@ -200,15 +200,11 @@ static int file_write(lua_State *L)
   const char *path = check_text(L, 1), *head = luaL_checklstring(L, 2, &head_size);
   ccw_buffer *buffer = check_buffer(L, 3);
   owner *o = owner_of(L);
-  ccw_loan loan = ccw_buffer_loan(buffer);
-  bool is_lent = *loan.label;
-  if (is_lent) hold_lender(loan.lender);
-  ccw_buffer_retain(buffer);
+  hold_buffer(buffer);
   int depth = owner_give_up(o);
   ccw_status status = replace(path, head, head_size, buffer);
   owner_take_back(o, depth);
-  ccw_buffer_release(buffer);
-  if (is_lent) let_go_of_lender(loan.lender);
+  let_go_of_buffer(buffer);
   lua_pushboolean(L, true);
   return push_unless(L, status);
 }

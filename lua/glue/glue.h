@@ -19,7 +19,7 @@
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
     CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[], CCW_DEVICE[], CCW_STREAM[],
-    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[], CCW_FILE[];
+    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[], CCW_FILE[], CCW_ARCHIVE[], CCW_MEMBER[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -181,6 +181,10 @@ void check_lender(lua_State *L, const ccw_loan *loan);
 void hold_lender(void *lender);
 void let_go_of_lender(void *lender);
 
+/* The same of any buffer, lent or not, which lives at least as long. */
+void hold_buffer(ccw_buffer *buffer);
+void let_go_of_buffer(ccw_buffer *buffer);
+
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
 /* What the system says of an errno. */
@@ -221,5 +225,6 @@ void open_patterns(lua_State *L);
 void open_compilers(lua_State *L);
 void open_kernels(lua_State *L);
 void open_files(lua_State *L);
+void open_archives(lua_State *L);
 
 #endif

@@ -2,6 +2,7 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local npy = require "ccw.files.npy"
+local npz = require "ccw.files.npz"
 
 local M = {}
 
@@ -20,8 +21,9 @@ local function check(value, text, code)
   return value
 end
 
-local function check_dtype(dtype, fail)
-  if dtype ~= nil and (not core.dtypes()[dtype] or dtype == "token") then fail(2, "dtype: there is none called %s", core.quote(dtype)) end
+local function check_dtype(dtype)
+  if dtype == nil or core.dtypes()[dtype] and dtype ~= "token" then return end
+  misuse_of_read(2, "dtype: there is none called %s", type(dtype) == "string" and core.quote(dtype) or tostring(dtype))
 end
 
 local formats = {}
@@ -29,7 +31,7 @@ local formats = {}
 formats.npy = { options = { dtype = "string" }, write_options = {} }
 
 function formats.npy.read(path, options)
-  check_dtype(options.dtype, misuse_of_read)
+  check_dtype(options.dtype)
   local source <close> = check(core.open_file(path))
   return npy.read(source, options.dtype)
 end
@@ -51,6 +53,27 @@ function formats.npy.write(path, buffer)
   check(core.write_file(path, header, elements))
 end
 
+formats.npz = { options = { dtype = "any", name = "string" }, write_options = { compress = "boolean" } }
+
+function formats.npz.read(path, options)
+  local is_table = type(options.dtype) == "table"
+  local dtypes = is_table and options.dtype or {}
+  for _, dtype in pairs(dtypes) do check_dtype(dtype) end
+  if not is_table then check_dtype(options.dtype) end
+  return npz.read(path, options.name, dtypes, not is_table and options.dtype or nil)
+end
+
+function formats.npz.write(path, buffers, options)
+  errors.check(misuse_of_write, 2, buffers, "table")
+  local here = {}
+  for name, buffer in pairs(buffers) do
+    if type(name) ~= "string" then misuse_of_write(2, "expected buffers by name, got the key %s", tostring(name)) end
+    if name:find "\0" then misuse_of_write(2, "the name %s holds a NUL", core.quote(name)) end
+    here[name] = check_buffer(buffer, core.quote(name) .. ": ")
+  end
+  npz.write(path, here, options.compress)
+end
+
 --- The format of the file of that name.
 local function format_of(path, fail)
   errors.check(fail, 1, path, "string")
@@ -61,11 +84,12 @@ local function format_of(path, fail)
 end
 
 --- ccw.read(path [, options]) -> buffer, or a table of buffers by name.
--- Reads an array of a .npy file, as numpy saves it, onto the host: any of numpy's types that XLA has, in either order of bytes;
--- column-major arrays become row-major. numpy has no bf16 and no floats or integers of less: {dtype = "bf16"} says that elements of
--- as many bytes, of which the file does not say what they are (V2, V1, f1, or unsigned integers), are that. s4 and its like have a
--- byte each in the file, of which the low bits count. Failures: NOT_FOUND, PERMISSION_DENIED; UNIMPLEMENTED, what XLA has no type for;
--- INVALID_ARGUMENT and DATA_LOSS, a file that is damaged, or too short, or too long.
+-- Reads the array of a .npy file, as numpy saves it, onto the host, or those of a .npz file: all, or with {name = "w"} one. Both orders
+-- of bytes are read, and column-major arrays become row-major. numpy has no bf16 and nothing of less than a byte: {dtype = "bf16"} tells
+-- what elements are of which the file does not (V2, V1, f1), or only that they are unsigned integers of as many bytes; of a .npz file,
+-- what all are of which it does not, or {dtype = {w = "bf16"}} by name. s4 and its like have a byte each there, of which the low bits
+-- count. Failures are NOT_FOUND and PERMISSION_DENIED; UNIMPLEMENTED, elements that XLA has no type for, Python objects and text among
+-- them; INVALID_ARGUMENT and DATA_LOSS, a file that is damaged, too short or too long. ?ccw.write does the opposite.
 function M.read(path, options)
   local format = format_of(path, misuse_of_read)
   errors.check_options(misuse_of_read, 2, options, format.options)
@@ -73,9 +97,10 @@ function M.read(path, options)
 end
 
 --- ccw.write(path, value [, options]).
--- Writes a buffer, wherever it is, to a .npy file, which numpy reads. It is written beside one of that name that is there already, and
--- put into its place in the end, so that nothing is lost when something fails. bf16 becomes V2, floats of a byte or less and integers
--- of less than a byte V1: there a = numpy.load(...).view(ml_dtypes.bfloat16) tells what they are.
+-- Writes a buffer, wherever it is, to a .npy file, or a table of buffers by name to a .npz file, with {compress = true} a deflated one;
+-- numpy reads both. It is written beside a file of that name that is there already, and put into its place in the end, so that nothing is
+-- lost when something fails. bf16 becomes V2, a float of a byte or less and an integer of less than a byte V1:
+-- numpy.load("x.npy").view(ml_dtypes.bfloat16) has it again.
 function M.write(path, value, options)
   local format = format_of(path, misuse_of_write)
   errors.check_options(misuse_of_write, 3, options, format.write_options)

@@ -135,10 +135,12 @@ local function width(dtype) return math.max(core.dtypes()[dtype].bits // 8, 1) e
 --- Whether elements that numpy describes so say nothing of their type: they are whatever they are told to be.
 local function is_raw(name) return name == "V1" or name == "V2" or name == "f1" end
 
---- The dtype of elements that numpy describes so; `wanted`, a dtype or nil, is what the caller says that they are.
-local function dtype_of(descr, wanted)
+--- The dtype of elements that numpy describes so; `wanted`, a dtype or nil, is what the caller says that they are, `unsaid` what those are
+-- of which nobody says it.
+local function dtype_of(descr, wanted, unsaid)
   local name = descr:match "^[<>|=]?(%a%d+)$"
   local own = own_names[name]
+  if name and is_raw(name) then wanted = wanted or unsaid end
   if wanted and wanted ~= own then
     local is_free = name and (is_raw(name) or name:find "^u") and tonumber(name:sub(2)) == width(wanted)
     if is_free and (is_raw(name) or not numpy_names[wanted]) then return wanted end
@@ -188,11 +190,11 @@ local function pack(codes, dtype) return reinterpret(codes:as("u" .. core.dtypes
 --- The opposite.
 local function unpack(buffer) return reinterpret(buffer:copy(), "u" .. core.dtypes()[buffer.dtype].bits):as "u8" end
 
---- read(source, dtype or nil) -> buffer. A source gives `left`, how many bytes it still has, read(n), and fill(buffer); all of it is
--- the array.
-function M.read(source, wanted)
+--- read(source [, dtype [, unsaid]]) -> buffer. A source tells by left() how many bytes it still has, and has read(n) and fill(buffer);
+-- all of it is the array. The dtype is what its elements are, or, `unsaid`, what they are where the file does not tell.
+function M.read(source, wanted, unsaid)
   local header = parse(read_header(source))
-  local dtype = dtype_of(header.descr, wanted)
+  local dtype = dtype_of(header.descr, wanted, unsaid)
   local is_packed = core.dtypes()[dtype].bits < 8
   check_size(source, dtype, header.shape)
   local dims = table.move(header.shape, 1, #header.shape, 1, {})
