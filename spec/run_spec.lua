@@ -45,7 +45,8 @@ end
 local help = "; see ccw run --help\n"
 
 describe("CC-26 ccw run", function()
-  says("runs a call and prints its result", { "f32[4] {2, 4, 6, 8}\n", "", 0 }, scale, "--lib", kernels, "--input", "f32[4] {1, 2, 3, 4}")
+  says("runs a call and prints its result", { "f32[4] {2, 4, 6, 8}\n", "", 0 }, scale, "--lib", kernels, "--input",
+    "f32[4] {1, 2, 3, 4}")
   says("knows the types of operands", { "f32[4] {2, 4, 6, 8}\n", "", 0 }, scale, "--lib", kernels, "--input", "{1, 2, 3, 4}")
   says("reads standard input", { "f32[4] {6, 6, 6, 6}\n", "", 0 }, scale, "-", "--lib", kernels, "--input", "3")
   says("reads HLO", { "f32[2] {3, 6}\n", "", 0 }, 'r = f32[2]{0} custom-call(f32[2]{0} x), custom_call_target="scale", ' ..
@@ -58,21 +59,24 @@ describe("CC-26 ccw run", function()
   says("hands attributes over as they stand there, as XLA does",
     { "", "ccw: INVALID_ARGUMENT: scale: attribute 's': expected f32, got s64\n", 1 }, (scale:gsub("2.0 : f32", "2 : i64")),
     "--lib", kernels, "--input", "1")
-  says("hands on what a handler says", { "", "ccw: INVALID_ARGUMENT: add_mod: execute: arg 0 'b': expected at least 1 element, got f32[0]\n", 1 },
+  says("hands on what a handler says",
+    { "", "ccw: INVALID_ARGUMENT: add_mod: execute: arg 0 'b': expected at least 1 element, got f32[0]\n", 1 },
     "%0 = stablehlo.custom_call @add_mod(%b, %c) {api_version = 4 : i32} : (tensor<0xf32>, tensor<1xf32>) -> tensor<1xf32>\n",
     "--lib", kernels, "--input", "f32[0] {}", "--input", "1")
 
   describe("of a module as JAX prints it", function()
     local text = read(module)
-    says("lists the calls", { '1\tline 3\t%0\t"rms_norm"\n2\tline 9\t%0\t"scale"\n3\tline 10\t%1\t"two parts"\n', "", 0 }, text, "--list")
+    says("lists the calls", { '1\tline 3\t%0\t"rms_norm"\n2\tline 9\t%0\t"scale"\n3\tline 10\t%1\t"two parts"\n', "", 0 }, text,
+      "--list")
     says("runs the one that is picked", { "f32[3] {2, 4, 6}\n", "", 0 }, text, "--pick", "scale", "--lib", kernels, "--input", "{1, 2, 3}")
-    says("picks by number, too", { "f32[2,3] {{0.99999875, 0.99999875, 0.99999875}, {0.99999875, 0.99999875, 0.99999875}}\nresult 0: close\n", "", 0 }, text, "--pick", "1", "--lib", kernels,
-      "--input", "2", "--input", "1", "--expect", "1", "--rtol", "1e-5")
+    local row = "{0.99999875, 0.99999875, 0.99999875}"
+    says("picks by number, too", { ("f32[2,3] {%s, %s}\nresult 0: close\n"):format(row, row), "", 0 }, text, "--pick", "1", "--lib",
+      kernels, "--input", "2", "--input", "1", "--expect", "1", "--rtol", "1e-5") -- 2 / sqrt(4 + 1e-5)
     says("prints each result by itself", { "f32[3] {2, 3, 4}\ns32[] 2\n",
       ([[ccw: the target "two parts" is 'TwoParts' of %s, the same but for case and underscores]]):format(joined) .. "\n", 0 },
       text, "--pick", "3", "--lib", joined, "--input", "{1, 2, 3}")
-    says("runs none where none is picked", { "", "ccw: call.mlir: 3 custom calls are here; pick one by its index, its target or the name " ..
-      'of its result:\n  1: line 3: "rms_norm", %0\n  2: line 9: "scale", %0\n  3: line 10: "two parts", %1\n', 2 }, text, "--lib", kernels)
+    says("runs none where none is picked", { "", "ccw: call.mlir: 3 custom calls are here; pick one by its index, its target or the " ..
+      'name of its result:\n  1: line 3: "rms_norm", %0\n  2: line 9: "scale", %0\n  3: line 10: "two parts", %1\n', 2 }, text, "--lib", kernels)
   end)
 
   describe("on inputs", function()
@@ -123,8 +127,10 @@ describe("CC-26 ccw run", function()
       printed, _, code = run(text, "--pick", "3", "--lib", joined, "--input", "@in.npz:x", "--expect", "@out.npz", "--expect", "@out.npz")
       assert.same({ "f32[3] {2, 3, 4}\ns32[] 2\nresult 0: close\nresult 1: close\n", 0 }, { printed, code })
       assert.equal("f32[3] {5, 6, 7}\ns32[] 2\n", (run(text, "--pick", "3", "--lib", joined, "--input", "@in.npz")))
-      assert.same({ "", "ccw: --input 1 '@in.npz:z': arg 0: in.npz: it has no array \"z\"; there are arg0, x\n", 2 },
+      assert.same({ "", "ccw: --input 1 '@in.npz:z': arg 0: in.npz: no array is called \"z\"\n", 2 },
         { run(scale, "--lib", kernels, "--input", "@in.npz:z") })
+      assert.same({ "", "ccw: --expect 1 '@in.npz': result 0: in.npz has no array 'result0'; it has arg0, x\n", 2 },
+        { run(scale, "--lib", kernels, "--expect", "@in.npz") })
       run(text, "--pick", "3", "--lib", joined, "--input", "1", "--output", "a.npy", "--output", "b.npy")
       assert.equal("s32[] 2", tostring(ccw.read(folder .. "/b.npy")))
     end)
@@ -183,7 +189,8 @@ describe("CC-26 ccw run", function()
       says(what, { "", "ccw: " .. message, 2 }, text, ...)
     end
     fails("the option that there is not", "unknown option '--inputs'; Did you mean '--input'?" .. help, scale, "--inputs", "1")
-    fails("the file that there is not", "--lib nowhere.so: nowhere.so: no such file, and no library of that name\n", scale, "--lib", "nowhere.so")
+    fails("the file that there is not", "--lib nowhere.so: nowhere.so: no such file, and no library of that name\n", scale, "--lib",
+      "nowhere.so")
     fails("the want of a library", "--lib: expected a library with a handler for \"scale\"\n", scale)
     fails("the place in the text", "call.mlir: line 1, column 96: expected ',' or '}' to close a dictionary, got ':'\n" ..
       "  ...rsion = 4 : i32, backend_config = {s = 2.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>\n" ..
@@ -214,7 +221,8 @@ describe("CC-26 ccw run", function()
     fails("stages of which there are not so many", ("--lib %s:exact=a,b,c: expected the name of one handler, of two (instantiate, " ..
       "execute) or of four (instantiate, prepare, initialize, execute), got 3\n"):format(joined), answering "exact", "--lib",
       joined .. ":exact=a,b,c")
-    fails("what no handler can receive", "call.mlir: the FFI cannot carry this:\n  api_version: 1, API_VERSION_ORIGINAL: only API_VERSION_TYPED_FFI is spoken here\n",
+    fails("what no handler can receive", "call.mlir: no handler can receive this:\n  api_version: 1, API_VERSION_ORIGINAL: only " ..
+      "API_VERSION_TYPED_FFI is spoken here\n",
       "%0 = stablehlo.custom_call @old(%x) {backend_config = \"opaque\"} : (tensor<2xf32>) -> tensor<2xf32>\n", "--lib", kernels)
 
     it("the call that is no file, or cannot be read", function()
@@ -227,8 +235,8 @@ describe("CC-26 ccw run", function()
     it("and help says what the codes are", function()
       local output, good = support.sh(("'%s' run --help"):format(support.program))
       assert.is_true(good)
-      output = output:gsub("%s+", " ")
-      assert.matches("Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that.", output, 1, true)
+      local codes = "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that."
+      assert.matches(codes, output:gsub("%s+", " "), 1, true)
     end)
   end)
 end)
@@ -271,3 +279,237 @@ describe("CC-26 a description", function()
     assert.has_error(function() call:description() end, "this call is closed")
   end)
 end)
+
+-- What people hand on: any bytes, and what would end a literal, a line or a comment.
+local texts = { all = "", awkward = '"); import os #\\"\'\n\r*/ /* ??/ %s {0} \0end', words = "\u{E9} \u{1F600}" }
+for byte = 0, 255 do texts.all = texts.all .. string.char(byte) end
+
+--- The attributes of attribute_zoo, all kinds that there are.
+local zoo = { flag = true, a = ccw.s8(-128), b = ccw.s16(-2), c = ccw.s32(3), d = math.mininteger, e = ccw.u8(255), f = ccw.u16(6),
+  g = ccw.u32(4294967295), h = ccw.u64(8), i = ccw.f32(0.1), j = 1e300, text = texts.awkward, counts = ccw.s32 { 1, -2 },
+  weights = ccw.f32 {}, sky = ccw.s32(2), limits = { lo = 1, hi = 2 }, part = 12.5, more = { inner = 5, deep = { list = ccw.u8 { 1, 2 } } },
+  ["odd name"] = 7 }
+
+--- Calls of kernels/ and of joined.c: library, handler, operands, results, attributes, options.
+local calls = {
+  scale = { kernels, "scale", { ccw.f32 { 1, 2, 3 } }, "f32[3]", { s = ccw.f32(0.1) } },
+  axpy = { kernels, "axpy", { ccw.f64 { 1, 2 }, ccw.f64 { 3, 4 } }, "f64[2]", { a = 0.1 } },
+  reduce = { kernels, "reduce", { ccw.random("f32[3,5]", 1) }, "f32[3]", { how = ccw.s32(1) } },
+  mandelbrot = { kernels, "mandelbrot", {}, "s32[3,4]", { centre = ccw.f64 { -0.5, 0 }, width = 3.0, limit = ccw.s32(50) } },
+  zoo = { kernels, "attribute_zoo", {}, "f64[19]", zoo },
+  parts = { joined, "TwoParts", { ccw.f32 { 1, 2 } }, "(f32[2], s32[])", { at = 1, names = { ["a b"] = true, ["lambda"] = {} } },
+    { aliases = { [0] = 0 }, has_side_effect = true } },
+  echo_all = { joined, "echo", {}, "u8[256]", { text = texts.all } },
+  echo_awkward = { joined, "echo", {}, "u8[40]", { text = texts.awkward } },
+  echo_words = { joined, "echo", {}, "u8[8]", { text = texts.words } },
+}
+
+local function prepare(call) return ccw.prepare(ccw.load(call[1])[call[2]], table.unpack(call, 3, 6)) end
+
+--- The buffers of what a call gives back.
+local function list(results) return type(results) == "table" and results or { results } end
+
+describe("CC-26 a call as C", function()
+  local compilers = { "gcc" }
+  if support.sh "command -v clang" ~= "" then compilers[2] = "clang" end
+
+  --- Compiles the text and runs it; gives what that prints.
+  local function build(compiler, text, ...)
+    local path = support.write("written.c", text)
+    local output, good = support.sh(("cd '%s' && %s -std=c11 -Wall -Wextra -Werror -Wno-overlength-strings -I'%s/core/include' '%s' " ..
+      "-L'%s/lib' -lccw -o written"):format(support.temporary(), compiler, support.root, path, support.build))
+    assert(good, output)
+    local words = { ... }
+    for i, word in ipairs(words) do words[i] = quote(word) end
+    return (support.sh(("cd '%s' && LD_LIBRARY_PATH='%s/lib' ./written %s"):format(support.temporary(), support.build,
+      table.concat(words, " "))))
+  end
+
+  --- What the program prints of a buffer.
+  local function printed(buffer)
+    local items = {}
+    for i = 1, math.min(buffer.count, 16) do items[i] = require "ccw.core".element_text(buffer, i - 1) end
+    return ("%s %s%s\n"):format(buffer.type, table.concat(items, ", "), buffer.count > 16 and ", ..." or "")
+  end
+
+  for _, compiler in ipairs(compilers) do
+    for name, call in pairs(calls) do
+      it(("compiles, runs and gives the same: %s, %s #plain"):format(name, compiler), function()
+        local text, zeros, expected = prepare(call):text "c", {}, {}
+        for i, operand in ipairs(call[3]) do zeros[i] = ccw.array(operand.type) end
+        local attributes, options = call[5], { has_side_effect = true }
+        for i, result in ipairs(list(ccw.call(ccw.load(call[1])[call[2]], zeros, call[4], attributes, options))) do
+          expected[i] = printed(result)
+        end
+        assert.equal(table.concat(expected) .. "OK \n", build(compiler, text, call[1]))
+      end)
+    end
+  end
+
+  it("is told another symbol, and says what fails #plain", function()
+    local text = prepare(calls.scale):text "c"
+    assert.equal("INVALID_ARGUMENT expected the path of a library\n", build("gcc", text))
+    assert.equal(("NOT_FOUND %s: exports no 'scael'; near: scale\n"):format(kernels), build("gcc", text, kernels, "scael"))
+  end)
+
+  it("is none of what no handler can receive", function()
+    local d = ccw.from_text(scale)
+    local function refuses(code, message)
+      local _, err = ccw.try(d.text, d, "c")
+      assert.same({ code, message }, { err.code, err.message })
+    end
+    d.target = "a\0b"
+    refuses("INVALID_ARGUMENT", "c: a target with a NUL in it can be the name of no symbol")
+    d.target, d.called_computations = "a", { "f" }
+    refuses("UNIMPLEMENTED", "c: there are no computations for a handler to call")
+    d.called_computations, d.operands, d.operand_layouts = nil, { "f32[2,3]" }, { { 0, 1 } }
+    refuses("UNIMPLEMENTED", "c: arrays are row-major here")
+    d.operand_layouts, d.api_version = nil, 2
+    refuses("UNIMPLEMENTED", "c: api_version 2: only 4, the typed FFI, is spoken here")
+  end)
+end)
+
+describe("CC-26 a call as Python", function()
+  it("is a line, behind what it needs", function()
+    local d = ccw.from_text(scale)
+    assert.equal([[
+import jax, numpy as np
+# x0: f32[4]
+y = jax.ffi.ffi_call("scale", jax.ShapeDtypeStruct((4,), np.float32))(x0, s=np.float32(2))
+]], d:text "jax")
+    d.operands, d.results, d.attributes = { "bf16[2,3]", "s4[]" }, "(f64[], f8e4m3fn[1])", { k = 7, x = 2.0, ["a b"] = true, t = "a\"b" }
+    d.has_side_effect, d.aliases = true, { [0] = 1 }
+    d.operand_layouts, d.result_layouts = { { 0, 1 }, {} }, { {}, { 0 } }
+    assert.equal([[
+import jax, jax.numpy as jnp, numpy as np
+jax.config.update("jax_enable_x64", True)
+# x0: bf16[2,3]
+# x1: s4[]
+y = jax.ffi.ffi_call("scale", (jax.ShapeDtypeStruct((), np.float64), jax.ShapeDtypeStruct((1,), jnp.float8_e4m3fn)), ]] ..
+      [[has_side_effect=True, input_output_aliases={1: 0}, input_layouts=[(1, 0), ()])(x0, x1, k=7, t="a\"b", x=2.0, **{"a b": True})
+]], d:text "jax")
+  end)
+
+  it("is none of what JAX cannot say", function()
+    local function refuses(message, fields)
+      local d = ccw.from_text(scale)
+      for name, value in pairs(fields) do d[name] = value end
+      local _, err = ccw.try(d.text, d, "jax")
+      assert.same({ "UNIMPLEMENTED", message }, { err.code, err.message })
+    end
+    refuses('jax: target "\\xFF": its names are UTF-8', { target = "\xFF" })
+    refuses('jax: attribute "\\xFF": its names are UTF-8', { attributes = { ["\xFF"] = 1 } })
+    refuses("jax: it has no tuple as an operand, got (f32[1]) as arg 0", { operands = { "(f32[1])" } })
+    refuses("jax: it has no tuple as one of several results, got (f32[1], (f32[1]))", { results = "(f32[1], (f32[1]))" })
+    refuses("jax: it takes no u64 of 2^63 or more as an attribute, got u64(18446744073709551615)",
+      { attributes = { u = ccw.u64 "18446744073709551615" } })
+    refuses("jax: an attribute 'ctx': its own function has a parameter of that name", { attributes = { ctx = 1 } })
+    refuses("jax: it calls no computations from a handler", { called_computations = { "f" } })
+    refuses("jax: arg 0 is aliased by more than one result", { aliases = { [0] = 0, [1] = 0 }, results = "(f32[4], f32[4])" })
+  end)
+end)
+
+--- The names that JAX has for dtypes.
+local function jax_dtype(dtype)
+  if dtype == "pred" or dtype == "bf16" then return dtype == "pred" and "bool" or "bfloat16" end
+  if dtype == "token" then return dtype end
+  local kind, bits, behind = dtype:match "^(%l)(%d+)(.*)$"
+  local long = ({ s = "int", u = "uint", f = "float", c = "complex" })[kind]
+  return long .. bits .. (behind ~= "" and "_" .. behind or "")
+end
+
+for _, version in ipairs { "0.10.2", "0.12.0.1" } do
+  describe("CC-26 JAX " .. version .. " #jax", function()
+    local contents = require "ccw.text.contents"
+    local new = require "ccw.text.description".new
+    local made_up = require "spec.text_calls"
+    local python = ("%s/jax-%s/bin/python"):format(os.getenv "CCW_VENV" or support.build .. "/venv", version)
+    local missing = not support.exists(python) and "JAX " .. version .. " could not be had" or nil
+    local folder, descriptions, COUNT = support.temporary() .. "/jax-" .. version, {}, 200
+
+    local function write(name, text)
+      local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
+      file:write(text)
+    end
+
+    --- A call for JAX to lower.
+    local function to_lower(name, d)
+      descriptions[name] = d
+      local lines = {}
+      for i, type in ipairs(contents.operands(d)) do
+        lines[i] = ("%s %s\n"):format(jax_dtype(type.dtype), table.concat(type.dims, " "))
+      end
+      write(name .. ".types", table.concat(lines))
+      write(name .. ".py", d:text "jax")
+    end
+
+    setup(function()
+      if missing then return end
+      support.sh(("mkdir -p '%s'"):format(folder))
+      for name, call in pairs(calls) do
+        local prepared = prepare(call)
+        write("run_" .. name .. ".py", prepared:text "jax")
+        for i, operand in ipairs(call[3]) do ccw.write(("%s/run_%s.x%d.npy"):format(folder, name, i - 1), operand) end
+        to_lower("lower_" .. name, prepared:description())
+      end
+      local d = ccw.from_text(scale)
+      d.operands, d.results = { "token[]", "f32[4]" }, "(token[], f32[4])"
+      to_lower("tokens", d)
+      for seed = 1, COUNT do to_lower("made_up_" .. seed, new(made_up.fields(seed, { carried = true, full = true }))) end
+      local output, good = support.sh(("JAX_PLATFORMS=cpu '%s' '%s/spec/python/text_calls.py' '%s' '%s' '%s'"):format(python, support.root,
+        folder, kernels, joined))
+      assert(good, output)
+    end)
+
+    --- The file that JAX has left; fails with what it said where there is none.
+    local function left(name, ending)
+      assert(support.exists(folder .. "/" .. name .. ending), support.exists(folder .. "/" .. name .. ".error") and
+        read(folder .. "/" .. name .. ".error") or "no answer")
+      return read(folder .. "/" .. name .. ending)
+    end
+
+    --- What JAX lowered, without what it adds: layouts that are row-major, and without what only a compiler reads.
+    local function same(name)
+      local d, back = descriptions[name], ccw.from_text(left(name, ".mlir"))
+      if not d.operand_layouts then back.operand_layouts, back.result_layouts = nil, nil end
+      d.sharding, d.frontend_attributes = nil, nil
+      assert.equal(d:text(), back:text())
+      assert.is_true(d == back)
+    end
+
+    for name, call in pairs(calls) do
+      it("makes the call of the text, and gives the same bytes: " .. name, function()
+        if missing then return pending(missing) end
+        for i, result in ipairs(list(prepare(call)())) do
+          local theirs = ccw.array(result.type):set_bytes(left("run_" .. name, ".y" .. i - 1))
+          assert.equal(support.hex(result), support.hex(theirs))
+        end
+      end)
+
+      it("lowers the text to the call that it was: " .. name, function()
+        if missing then return pending(missing) end
+        same("lower_" .. name)
+      end)
+    end
+
+    it("lowers tokens", function()
+      if missing then return pending(missing) end
+      same "tokens"
+    end)
+
+    it(("lowers %d calls that are made up to what they were"):format(COUNT), function()
+      if missing then return pending(missing) end
+      for seed = 1, COUNT do same("made_up_" .. seed) end
+    end)
+
+    it("prints a module that ccw runs", function()
+      if missing then return pending(missing) end
+      local y = ccw.array "f32[3]":set_bytes(left("run_scale", ".y0"))
+      ccw.write(support.temporary() .. "/y.npy", y)
+      assert.same({ tostring(y) .. "\nresult 0: equal\n", "", 0 }, { run(left("lower_scale", ".mlir"), "--lib", kernels, "--input",
+        "{1, 2, 3}", "--expect", "@y.npy", "--exact") })
+      y = ccw.array "f64[19]":set_bytes(left("run_zoo", ".y0"))
+      assert.same({ tostring(y) .. "\n", "", 0 }, { run(left("lower_zoo", ".mlir"), "--lib", kernels) })
+    end)
+  end)
+end

@@ -203,7 +203,8 @@ local function check(description)
   local version = description.api_version or 4
   if version ~= 4 then unable("api_version %d: only 4, the typed FFI, is spoken here", version) end
   if #(description.called_computations or {}) > 0 then unable "there are no computations for a handler to call" end
-  if contents.layouts(description.operand_layouts) or contents.layouts(description.result_layouts) then unable "arrays are row-major here" end
+  local is_other = contents.layouts(description.operand_layouts) or contents.layouts(description.result_layouts)
+  if is_other then unable "arrays are row-major here" end
   if description.target:find "\0" then errors.raise("INVALID_ARGUMENT", "c: a target with a NUL in it can be the name of no symbol") end
 end
 

@@ -167,12 +167,12 @@ end
 
 --- What is said of the call besides its operands, results and attributes.
 local function options_text(description)
-  local list, shared = {}, {}
+  local list, shared, is_shared = {}, {}, {}
   if description.has_side_effect then list[1] = "has_side_effect=True" end
   for _, alias in ipairs(contents.aliases(description)) do
     local result, operand = alias[1], alias[2]
-    if shared[operand] then unable("arg %d is aliased by more than one result", operand) end
-    shared[operand] = true
+    if is_shared[operand] then unable("arg %d is aliased by more than one result", operand) end
+    is_shared[operand] = true
     shared[#shared + 1] = ("%d: %d"):format(operand, result)
   end
   if #shared > 0 then list[#list + 1] = ("input_output_aliases={%s}"):format(table.concat(shared, ", ")) end

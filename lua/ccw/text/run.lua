@@ -65,7 +65,7 @@ end
 local function check_carried(description, who)
   local lines = {}
   for i, item in ipairs(description.unsupported or {}) do lines[i] = ("\n  %s: %s"):format(item.path, item.why) end
-  if #lines > 0 then trouble("%s: the FFI cannot carry this:%s", who, table.concat(lines)) end
+  if #lines > 0 then trouble("%s: no handler can receive this:%s", who, table.concat(lines)) end
 end
 
 -- ---- the handler ------------------------------------------------------------------------------------------------------
@@ -99,17 +99,14 @@ end
 
 --- An array of a file, "x.npy" or "x.npz:NAME"; without a name the only one of the file, or the one that is called `name`.
 local function read_file(text, type, name)
-  local path, wanted = text, nil
-  if not exists(text) then path, wanted = text:match "^(.*%.npz):([^:]+)$" end
-  local found = ccw.read(path or text, { dtype = type.dtype })
+  local path, wanted = text:match "^(.*%.npz):([^:]+)$"
+  if exists(text) then path, wanted = nil, nil end
+  local found = ccw.read(path or text, { dtype = type.dtype, name = wanted })
   if core.kind(found) == "buffer" then return found end
-  local only, more = next(found)
-  local key = wanted or next(found, only) == nil and only or name
-  if found[key] then return found[key] end
-  local names = {}
-  for known in pairs(found) do names[#names + 1] = known end
-  table.sort(names)
-  errors.raise("NOT_FOUND", ("%s has no array '%s'; it has %s"):format(path, key, more and table.concat(names, ", ") or "none"))
+  local names = contents.names(found)
+  local array = found[#names == 1 and names[1] or name]
+  if array then return array end
+  errors.raise("NOT_FOUND", ("%s has no array '%s'; it has %s"):format(text, name, #names > 0 and table.concat(names, ", ") or "none"))
 end
 
 --- The array that an option gives for an operand or a result of that type, which is called `name` in an .npz.
