@@ -70,17 +70,17 @@ end
 --- The bytes of an element of a float type, from the bits that a token in hex gives.
 local function bits_of(reader, at, token, dtype)
   local n, bits = magnitude(token), info[dtype].bits
-  if not n or bits < 64 and n >> bits ~= 0 then reader:fail(at, "%s has more than the %d bits of %s", token, bits, dtype) end
+  if not n or bits < 64 and n >> bits ~= 0 then reader:fail(at, "%s has more than the %d bits of %s", token:sub(1, 40), bits, dtype) end
   return pack("<I8", n):sub(1, (bits + 7) // 8)
 end
 
 --- The number of a float type that a token with a dot stands for.
 local function to_float(reader, at, token, dtype)
-  if not token:find(".", 1, true) then reader:fail(at, "a float has a dot: %s.0", token) end
+  if not token:find(".", 1, true) then reader:fail(at, "a float has a dot: %s.0", token:sub(1, 40)) end
   local x = tonumber(token)
   local scalar = core.scalar(dtype, x)
   local rounded = scalar.value
-  if rounded - rounded ~= 0 then reader:fail(at, "%s does not fit in %s", token, dtype) end
+  if rounded - rounded ~= 0 then reader:fail(at, "%s does not fit in %s", token:sub(1, 40), dtype) end
   return rounded, scalar
 end
 
@@ -130,7 +130,7 @@ local function typed_number(reader)
   local type, dtype = integer_types[name], dtypes[name]
   if type then
     if type.bits > 64 or type.bits == 0 then reader:fail(name_at, "%s: integers have 1 to 64 bits here", name) end
-    if is_float then reader:fail(at, "expected an integer for %s, got %s", name, token) end
+    if is_float then reader:fail(at, "expected an integer for %s, got %s", name, token:sub(1, 40)) end
     local n = to_integer(reader, at, token, type, name)
     if name == "i64" then return n end
     if name == "i1" then return n ~= 0 end
@@ -143,7 +143,7 @@ local function typed_number(reader)
     reader:fail(name_at, "expected the type of a number, got '%s'", name)
   end
   if match(token, "^%-?0x") then
-    if byte(token) == 45 then reader:fail(at, "expected the bits of a float without a sign, got %s", token) end
+    if byte(token) == 45 then reader:fail(at, "expected the bits of a float without a sign, got %s", token:sub(1, 40)) end
     local bytes = bits_of(reader, at, token, dtype)
     return from_bytes(bytes, dtype) or keep(("%s : %s"):format(token, name), "a signaling NaN, which no number here holds")
   end
@@ -178,7 +178,7 @@ local function fill(reader, buffer, tokens, places)
         put(buffer, k - 1, (to_float(reader, at, token, dtype)))
       end
     else
-      if token:find(".", 1, true) then reader:fail(at, "expected an integer for %s, got %s", name, token) end
+      if token:find(".", 1, true) then reader:fail(at, "expected an integer for %s, got %s", name, token:sub(1, 40)) end
       local n = to_integer(reader, at, token, integer, name)
       put(buffer, k - 1, dtype == "u64" and core.scalar("u64", ("0x%x"):format(n)) or n)
     end
@@ -293,9 +293,7 @@ local function dense(reader, start)
   local whole = types.read_mlir(reader)
   local vector = whole:match "^vector<([%dx]*[%w]+)>$"
   if vector then
-    local piece = require "ccw.text.reader".new("tensor<" .. vector .. ">")
-    piece.outer, piece.outer_at = reader, type_at
-    whole = types.read_mlir(piece)
+    whole = types.read_piece("tensor<" .. vector .. ">", reader, type_at)
   end
   local dtype, sizes = whole:match "^([%w_]+)%[([%d,]*)%]$"
   local text = ("dense<%s> : %s"):format(is_empty and "" or reader.text:sub(start, body_end - 1):gsub("^dense%s*<%s*", ""):gsub("%s+", " "),
@@ -414,13 +412,10 @@ local function dialect(reader)
 end
 
 --- read_piece(text, reader, at) -> value. A value that stands elsewhere; what is wrong with it is shown at that place of the reader.
-function M.read_piece(text, outer, at)
-  local piece = require "ccw.text.reader".new(text, 1, outer.aliases)
-  piece.outer, piece.outer_at, piece.depth, piece.expandable = outer, at, outer.depth + 1, outer.expandable
-  if piece.depth > 64 then outer:fail(at, "aliases that stand for themselves") end
+function M.read_piece(text, reader, at)
+  local piece = reader:piece(text, at)
   local found = value(piece)
-  outer.expandable = piece.expandable
-  if piece:peek() then piece:fail(1, "the alias stands for more than an attribute") end
+  reader:join(piece, "an attribute")
   return found
 end
 

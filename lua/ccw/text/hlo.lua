@@ -1,7 +1,9 @@
 --- custom-call of HLO, read and written.
+local core = require "ccw.core"
 local attribute = require "ccw.text.attribute"
 local parts = require "ccw.text.parts"
 local quote = require "ccw.text.quote"
+local reader_of = require "ccw.text.reader"
 local types = require "ccw.text.types"
 
 local M = {}
@@ -197,18 +199,18 @@ local function read_config(reader, call, values, places)
   end
   call.attributes = {}
   if not found or found.text == "" then return end
-  local piece, after = reader, reader.at
+  local inside, after = reader, reader.at
   if found.text then -- in quotes: the same dictionary
-    piece = require "ccw.text.reader".new(found.text)
-    piece.outer, piece.outer_at = reader, found.at
+    inside = reader_of.new(found.text)
+    inside.outer, inside.outer_at, inside.brief = reader, found.at, reader.brief
   else
     reader.at = found.at
   end
-  piece.angles = nil
-  call.attributes = attribute.dictionary(piece)
-  piece.angles = false
-  if found.run and piece.at ~= found.at + #found.run or found.text and piece:peek() then
-    piece:fail(piece.at, "expected the end of the dictionary, got %s", piece:got())
+  inside.angles = nil
+  call.attributes = attribute.dictionary(inside)
+  inside.angles = false
+  if found.run and inside.at ~= found.at + #found.run or found.text and inside:peek() then
+    inside:fail(inside.at, "expected the end of the dictionary, got %s", inside:got())
   end
   reader.at = after
 end
@@ -303,10 +305,23 @@ end
 
 -- ---- writing
 
-local function names_text(names)
+local function names_text(names, raise)
   local all = {}
-  for i, name in ipairs(names) do all[i] = "%" .. name end
+  for i, name in ipairs(names) do
+    if not tostring(name):find "^[%w_.-]+$" then raise("called_computations: HLO has no name %s", core.quote(tostring(name))) end
+    all[i] = "%" .. name
+  end
   return "{" .. table.concat(all, ", ") .. "}"
+end
+
+--- A text that is put in as it is: it has to be one value, so that it changes nothing around it.
+local function piece(key, text, raise)
+  if type(text) ~= "string" then raise("%s: expected a text, got %s", key, core.kind(text) or type(text)) end
+  local reader = reader_of.new(text)
+  reader.angles = false
+  local ok = pcall(skip_value, reader)
+  if not ok or reader.at <= #text then raise("%s: %s is no value of HLO's", key, core.quote(text)) end
+  return text
 end
 
 local function aliasing_text(call, raise)
@@ -318,10 +333,19 @@ local function aliasing_text(call, raise)
   return list[1] and "{" .. table.concat(list, ", ") .. "}"
 end
 
-local function frontend_text(names)
+local function frontend_text(names, raise)
   local all = attribute.sorted(names)
-  for i, name in ipairs(all) do all[i] = name .. "=" .. quote.c(names[name]) end
+  for i, name in ipairs(all) do
+    if not name:find "^[%w_.-]+$" then raise("frontend_attributes: HLO has no name %s", core.quote(name)) end
+    if type(names[name]) ~= "string" then raise("frontend_attributes: %s: expected a string", name) end
+    all[i] = name .. "=" .. quote.c(names[name])
+  end
   return "{" .. table.concat(all, ",") .. "}"
+end
+
+--- A name of an instruction, nil where HLO has no such; %0#1 of MLIR is %0.1.
+local function good_name(name)
+  return name:match "^[%w_][%w_.-]*$" or name:match "^[%w_.-]+#%d+$" and name:gsub("#", ".") or nil
 end
 
 --- Shapes of all operands, each with its layout.
@@ -342,27 +366,29 @@ function M.write(call, fail, raise)
   if not result then raise("results: %s", why) end
   local of_operands, operands, values = shapes(call, raise), {}, {}
   for i, shape in ipairs(of_operands) do
-    local given = call.operand_names and #call.operand_names == #of_operands and call.operand_names[i]:gsub("^%%", ""):gsub("#", ".")
-    operands[i] = ("%s %%%s"):format(shape, given or "arg" .. i - 1)
+    operands[i] = ("%s %%%s"):format(shape, parts.operand_name(call, i, good_name))
   end
   local function add(key, text) if text then values[#values + 1] = key .. "=" .. text end end
   add("custom_call_target", quote.c(call.target))
   add("operand_layout_constraints", call.operand_layouts and "{" .. table.concat(of_operands, ", ") .. "}")
   add("custom_call_has_side_effect", call.has_side_effect and "true")
-  add("called_computations", call.called_computations and names_text(call.called_computations))
-  add("schedule", call.schedule and "SCHEDULE_" .. call.schedule)
+  add("called_computations", call.called_computations and names_text(call.called_computations, raise))
+  add("schedule", call.schedule and "SCHEDULE_" .. piece("schedule", call.schedule, raise))
   add("output_to_operand_aliasing", call.aliases and aliasing_text(call, raise))
   if call.api_version == 0 then raise "api_version: HLO has no version 0" end
   add("api_version", call.api_version ~= 1 and parts.versions[call.api_version])
-  add("sharding", call.sharding)
-  add("frontend_attributes", call.frontend_attributes and frontend_text(call.frontend_attributes))
-  for _, key in ipairs(attribute.sorted(call.hlo or {})) do add(key, call.hlo[key]) end
+  add("sharding", call.sharding and piece("sharding", call.sharding, raise))
+  add("frontend_attributes", call.frontend_attributes and frontend_text(call.frontend_attributes, raise))
+  for _, key in ipairs(attribute.sorted(call.hlo or {})) do
+    if not key:find "^[%a_][%w_-]*$" then raise("hlo: HLO has no attribute %s", core.quote(key)) end
+    add(key, piece(key, call.hlo[key], raise))
+  end
   if call.api_version == 4 then
     add("backend_config", attribute.write_dictionary(call.attributes or {}, nil, fail))
   else
     add("backend_config", call.backend_config and quote.c(call.backend_config))
   end
-  local name = call.name or "call"
+  local name = call.name and good_name(call.name) or "call"
   return ("%%%s = %s custom-call(%s), %s"):format(name, result, table.concat(operands, ", "), table.concat(values, ", "))
 end
 

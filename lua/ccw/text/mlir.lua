@@ -335,6 +335,11 @@ end
 
 local function all() return true end
 
+--- A name of a value, nil where MLIR has no such.
+local function good_name(name)
+  return (name:find "^[%a_$.-][%w_$.-]*#?%d*$" or name:find "^%d+#?%d*$") and name or nil
+end
+
 --- write(call, fail, raise, generic) -> string. The operation in a line. fail(format, ...) raises misuse, raise(format, ...) what
 -- StableHLO has no words for.
 function M.write(call, fail, raise, generic)
@@ -342,10 +347,8 @@ function M.write(call, fail, raise, generic)
   local types_text, results = signature(call)
   local names, texts = attributes_of(call, generic, fail, raise)
   local operands = {}
-  for i = 1, #call.operands do
-    operands[i] = call.operand_names and #call.operand_names == #call.operands and call.operand_names[i] or "%arg" .. i - 1
-  end
-  local name = "%" .. (call.name or "0")
+  for i = 1, #call.operands do operands[i] = "%" .. parts.operand_name(call, i, good_name) end
+  local name = "%" .. (call.name and not call.name:find "#" and good_name(call.name) or "0")
   local front = #results == 0 and "" or #results == 1 and name .. " = " or ("%s:%d = "):format(name, #results)
   local list = "(" .. table.concat(operands, ", ") .. ")"
   if generic then

@@ -5,6 +5,7 @@ local reader_of = require "ccw.text.reader"
 local attribute = require "ccw.text.attribute"
 local hlo = require "ccw.text.hlo"
 local mlir = require "ccw.text.mlir"
+local types = require "ccw.text.types"
 
 local M = {}
 
@@ -38,72 +39,60 @@ end
 
 --- aliases(text) -> function. What "#name" and "!name" stand for: "#name = ..." at the beginning of a line, wherever that is.
 local function aliases_of(text)
-  local known = {}
+  local places, known
   return function(name_of)
-    if known[name_of] ~= nil then return known[name_of] or nil end
-    local from = 1
-    known[name_of] = false
-    while true do
-      local at, stop = text:find(name_of, from, true)
-      if not at then return nil end
-      local behind = text:match("^%s*=%s*()", stop + 1)
-      local line = behind and (at == 1 or text:find("^[ \t]*", at) and text:sub(math.max(1, at - 200), at - 1):find "^[ \t]*$"
-        or text:sub(math.max(1, at - 200), at - 1):find "\n[ \t]*$")
-      if line then
-        local reader = reader_of.new(text, behind)
-        reader:skip_value()
-        known[name_of] = text:sub(behind, reader.at - 1)
-        return known[name_of]
-      end
-      from = stop + 1
+    if not places then
+      places, known = {}, {}
+      for alias, at in ("\n" .. text):gmatch "\n[ \t]*([#!][%w_.$]+)[ \t]*=%s*()" do places[alias] = at - 1 end
     end
+    if places[name_of] and not known[name_of] then
+      local reader = reader_of.new(text, places[name_of])
+      reader:skip_value()
+      known[name_of] = text:sub(places[name_of], reader.at - 1)
+    end
+    return known[name_of]
   end
 end
 
 -- ---- instructions of HLO
 
---- Where the instruction begins whose word custom-call is there: at the name of its result. nil where none is found.
-local function instruction_start(text, at)
-  local stop = at
-  for _ = 1, 200 do -- a tuple of many arrays may be wrapped
-    local start = stop
-    while start > 1 and text:byte(start - 1) ~= 10 do
-      start = start - 1
-      if at - start > 1 << 20 then return nil end
-    end
-    local first = text:match("^[%s{]*()R?O?O?T?%s*%%?[%w_.-]+%s*=%s*[%w(]", start)
-    if first and first < at then return first end
-    if start == 1 then return nil end
-    stop = start - 1
+--- Where the instruction begins whose word custom-call is at a place: at the name of its result, on its line or, as a tuple of many
+-- arrays may be wrapped, one before it, though not before `from`. nil where none is found.
+local function instruction_start(text, from, at)
+  local found
+  local line = from
+  while line and line < at do
+    local first = text:match("^[ \t\r{]*()%%?[%w_.-]+%s*=%s*[%w(]", line)
+      or text:match("^[ \t\r{]*()ROOT%s+%%?[%w_.-]+%s*=%s*[%w(]", line)
+    if first and first < at then found = first end
+    local newline = text:find("\n", line, true)
+    line = newline and newline + 1
   end
+  return found
 end
 
 --- definitions(text, at) -> function. The shape that a name has in the computation around a place, and its layouts.
 local function definitions(text, at)
-  local from = 1
-  do -- the last line before it that ends in "{" begins the computation
-    local before = text:sub(math.max(1, at - (1 << 16)), at)
-    local near = before:match ".*()%{[ \t\r]*\n"
-    if near then
-      from = at - #before + near
-    else
-      for behind in text:sub(1, at):gmatch "%{[ \t\r]*\n()" do from = behind end
-    end
-  end
+  local places, known = nil, {}
   return function(name_of)
-    local start = from
-    while true do
-      local first, last = text:find(name_of, start, true)
-      if not first or first > at then return nil end
-      local shape_at = text:match("^%s*=%s*()", last + 1)
-      local before = text:sub(first - 1, first - 1)
-      if shape_at and (before == "%" or before == "" or before:find "%s") then
-        local reader, layouts = reader_of.new(text, shape_at), {}
-        reader.angles = false
-        return require "ccw.text.types".read_hlo(reader, layouts), layouts
+    if not places then
+      local from = 1 -- the last line before it that ends in "{" begins the computation
+      for behind in text:sub(1, at):gmatch "%{[ \t\r]*\n()" do from = behind end
+      places = {}
+      for line in text:sub(from, at):gmatch "()[^\n]+" do
+        line = from + line - 1
+        local start = text:match("^%s*ROOT%s+()", line) or line
+        local defined, behind = text:match("^%s*%%?([%w_.-]+)%s*=%s*()", start)
+        if defined then places[defined] = behind end
       end
-      start = last + 1
     end
+    if not places[name_of] then return nil end
+    if not known[name_of] then
+      local reader, layouts = reader_of.new(text, places[name_of]), {}
+      reader.angles = false
+      known[name_of] = { types.read_hlo(reader, layouts), layouts }
+    end
+    return table.unpack(known[name_of])
   end
 end
 
@@ -117,15 +106,10 @@ local function results_before(text, at)
   return before:sub(1, equals - 1):match "(%%[%w_$.%-:#%s,%%]*)$"
 end
 
---- Where the text of a call begins, and for HLO its instruction.
-local function start_of(text, at, kind)
-  if kind == "hlo" then return instruction_start(text, at) end
-  return at
-end
-
---- The target of an operation, read no further than needed; nil where it is damaged.
-local function target_of(text, at, kind)
-  local reader = reader_of.new(text, at, function() return "unit" end)
+--- The target of the operation that a text begins with, read no further than needed; raises where it is damaged.
+local function target_of(text, kind)
+  local reader = reader_of.new(text, 1, function() return "unit" end)
+  reader.brief = true
   if kind == "pretty" then
     reader:word()
     reader:expect("@", "and a target")
@@ -144,25 +128,32 @@ local function target_of(text, at, kind)
   return hlo.target(reader)
 end
 
+--- The name of the instruction at a place.
+local function name_at(text, at)
+  return text:match("^ROOT%s+%%?([%w_.-]+)%s*=", at) or text:match("^%%?([%w_.-]+)%s*=", at)
+end
+
 --- list(text) -> rows. All custom calls: index, line, target, name (of the result, without %), form ("stablehlo" or "hlo"), and `problem`
 -- where a target cannot be read.
 function M.list(text)
   local found, rows, line, seen = find_all(text), {}, 1, 1
+  local before = 1 -- nothing of a call lies before the last one
   for i = 1, #found, 2 do
     local at, kind = found[i], found[i + 1]
-    local start = start_of(text, at, kind) or at
+    local start = kind == "hlo" and instruction_start(text, before, at) or at
+    before = at
     while true do
       local newline = text:find("\n", seen, true)
       if not newline or newline >= at then break end
       line, seen = line + 1, newline + 1
     end
-    local ok, target = pcall(target_of, text, at, kind)
+    local ok, target = pcall(target_of, text:sub(at, (found[i + 2] or #text + 1) - 1), kind)
     local results = kind ~= "hlo" and results_before(text, at)
     local row = { index = #rows + 1, line = line, form = kind == "hlo" and "hlo" or "stablehlo", at = start, word = at, kind = kind,
       results = results or nil }
-    row.name = results and results:match "^%%([%w_$.-]+)" or kind == "hlo" and text:match("^R?O?O?T?%s*%%?([%w_.-]+)%s*=", start) or nil
+    row.name = results and results:match "^%%([%w_$.-]+)" or kind == "hlo" and name_at(text, start) or nil
     row.target = ok and type(target) == "string" and target or nil
-    if not row.target then row.problem = ok and "it has no target" or target.message or tostring(target) end
+    if not row.target then row.problem = ok and "it has no target" or type(target) == "table" and target.message or tostring(target) end
     rows[#rows + 1] = row
   end
   return rows

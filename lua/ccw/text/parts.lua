@@ -14,10 +14,10 @@ function M.flat_position(text, path)
   for _, index in ipairs(path) do
     local parts = types.parts(text)
     if not parts or index < 0 or index >= #parts then return nil end
-    for i = 1, index do position = position + #types.leaves(parts[i]) end
+    position = position + types.starts(text)[index + 1]
     text = parts[index + 1]
   end
-  return position, #types.leaves(text)
+  return position, types.count(text)
 end
 
 --- path_to(type, position) -> path, or nil. The inverse, for one array.
@@ -25,13 +25,12 @@ function M.path_to(text, position, path)
   path = path or {}
   local parts = types.parts(text)
   if not parts then return position == 0 and path or nil end
+  local starts = types.starts(text)
   for i, part in ipairs(parts) do
-    local count = #types.leaves(part)
-    if position < count then
+    if position < starts[i + 1] then
       path[#path + 1] = i - 1
-      return M.path_to(part, position, path)
+      return M.path_to(part, position - starts[i], path)
     end
-    position = position - count
   end
 end
 
@@ -68,6 +67,13 @@ function M.aliases(call)
     list[i] = { to, table.remove(from, 1), from }
   end
   return list
+end
+
+--- operand_name(call, i, is_good) -> string. That of the operand in its text, without "%"; arg0 and so on where there is none of use.
+function M.operand_name(call, i, is_good)
+  local names = call.operand_names
+  local name = names and #names == #call.operands and type(names[i]) == "string" and names[i]:match "^%%(.*)$"
+  return name and is_good(name) or "arg" .. i - 1
 end
 
 --- integers(text) -> list. Of a text such as "1, 0".

@@ -9,6 +9,7 @@ local P, S, R, C, Cs, Cp = lpeg.P, lpeg.S, lpeg.R, lpeg.C, lpeg.Cs, lpeg.Cp
 local byte, find, match = string.byte, string.find, string.match
 
 M.MOST_NESTED = 64 --- brackets in each other
+M.MOST_ALIASED = 1 << 20 --- bytes that aliases may stand for, in all
 local WIDTH = 100 --- columns of a line that an error shows
 M.MOST_EXPANDED = 64 << 20 --- bytes that a text may make of few: elements of splats
 
@@ -18,7 +19,7 @@ reader.__index = reader
 --- new(text [, at [, aliases]]) -> reader. Reads from that byte on, the first without one. `aliases(name)` gives the text that "#name"
 -- or "!name" stands for, or nil. Its field `angles` is false where < and > are no brackets.
 function M.new(text, at, aliases)
-  return setmetatable({ text = text, at = at or 1, depth = 0, expandable = M.MOST_EXPANDED, aliases = aliases }, reader)
+  return setmetatable({ text = text, at = at or 1, depth = 0, expandable = M.MOST_EXPANDED, aliased = 0, aliases = aliases }, reader)
 end
 
 -- ---- errors
@@ -62,9 +63,10 @@ function M.fail(text, at, format, ...)
   error(err, 0)
 end
 
---- reader:fail([at,] format, ...). Raises at that byte.
+--- reader:fail(at, format, ...). Raises at that byte. What is only `brief` has no place.
 function reader:fail(at, format, ...)
-  if self.outer then at, self = self.outer_at, self.outer end -- a piece of another text shows where that has it
+  if self.brief then error({ message = format:format(...) }, 0) end
+  while self.outer do at, self = self.outer_at, self.outer end -- a piece of another text shows where that has it
   M.fail(self.text, at, format, ...)
 end
 
@@ -75,6 +77,27 @@ function reader:got(at)
   local token = match(self.text, "^[%w_$.]+", at) or self.text:sub(at, at)
   if #token > 40 then token = token:sub(1, 40) .. "..." end
   return byte(token) == 10 and "the end of the line" or ("'%s'"):format(core.quote(token):sub(2, -2))
+end
+
+--- reader:piece(text, at) -> reader. Of a text that stands elsewhere and is meant at that place, such as what an alias stands for.
+function reader:piece(text, at)
+  self:count_aliased(text, at)
+  if self.depth >= M.MOST_NESTED then self:fail(at, "more than %d aliases and brackets in each other", M.MOST_NESTED) end
+  local piece = M.new(text, 1, self.aliases)
+  piece.outer, piece.outer_at, piece.depth, piece.expandable, piece.aliased = self, at, self.depth + 1, self.expandable, self.aliased
+  return piece
+end
+
+--- reader:join(piece, what). Goes on behind a piece, which has to be at its end.
+function reader:join(piece, what)
+  self.expandable, self.aliased = piece.expandable, piece.aliased
+  if piece:peek() then piece:fail(1, "expected %s and nothing else, got %s", what, piece:got()) end
+end
+
+--- reader:count_aliased(text, at). Raises where aliases of aliases make too much of a short text.
+function reader:count_aliased(text, at)
+  self.aliased = self.aliased + #text
+  if self.aliased > M.MOST_ALIASED then self:fail(at, "aliases stand for more than %d bytes", M.MOST_ALIASED) end
 end
 
 -- ---- tokens
@@ -228,6 +251,7 @@ function reader:balanced(what)
       local name = match(text, "^([%a_][%w_$]*)%f[^%w_$.]", at + 1)
       local meaning = name and self.aliases and self.aliases(text:sub(at, at) .. name)
       if meaning then
+        self:count_aliased(meaning, at)
         parts[#parts + 1], parts[#parts + 2] = text:sub(first, at - 1), meaning
         at = at + #name
         first = at + 1

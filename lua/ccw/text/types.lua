@@ -45,9 +45,7 @@ function M.value(text)
   return value or nil
 end
 
---- parts(text) -> list, or nil. The texts of what a tuple is made of.
-function M.parts(text)
-  if text:sub(1, 1) ~= "(" then return nil end
+local function split(text)
   local parts, depth, start = {}, 0, 2
   for at, c in text:gmatch "()([%(%),<>%[%]])" do
     if c == "(" or c == "<" or c == "[" then
@@ -63,6 +61,40 @@ function M.parts(text)
     end
   end
   return parts
+end
+
+local tuples, splits = {}, 0
+
+--- parts(text) -> list, or nil. The texts of what a tuple is made of. The list is kept, and must not be changed.
+function M.parts(text)
+  if text:byte() ~= 40 then return nil end
+  local parts = tuples[text]
+  if not parts then
+    parts = split(text)
+    if splits == 200 then tuples, splits = {}, 0 end
+    tuples[text], splits = parts, splits + 1
+  end
+  return parts
+end
+
+--- starts(text) -> list. How many arrays are in front of each part of a tuple, and last how many there are in all.
+local starts_of = setmetatable({}, { __mode = "k" })
+function M.starts(text)
+  local parts = M.parts(text)
+  local starts = starts_of[parts]
+  if not starts then
+    starts = { 0 }
+    for i, part in ipairs(parts) do starts[i + 1] = starts[i] + M.count(part) end
+    starts_of[parts] = starts
+  end
+  return starts
+end
+
+--- count(text) -> integer. How many arrays are in a type.
+function M.count(text)
+  if text:byte() ~= 40 then return 1 end
+  local starts = M.starts(text)
+  return starts[#starts]
 end
 
 --- The texts of all arrays in a type, one after the other.
@@ -202,13 +234,11 @@ function M.read_mlir(reader)
   return type
 end
 
---- The type that an alias stands for; what is wrong with it is shown where the alias is used.
+--- read_piece(text, reader, at) -> string. A type that stands elsewhere; what is wrong with it is shown at that place of the reader.
 function M.read_piece(text, reader, at)
-  local piece = require "ccw.text.reader".new(text, 1, reader.aliases)
-  piece.outer, piece.outer_at, piece.depth = reader, at, reader.depth + 1
-  if piece.depth > 64 then reader:fail(at, "aliases that stand for themselves") end
+  local piece = reader:piece(text, at)
   local type = M.read_mlir(piece)
-  if piece:peek() then piece:fail(1, "the alias stands for more than a type: %s", text) end
+  reader:join(piece, "a type")
   return type
 end
 
@@ -220,8 +250,9 @@ function M.write_mlir(text)
   if found then return found end
   local parts, out = M.parts(text), text
   if parts then
-    for i, part in ipairs(parts) do parts[i] = M.write_mlir(part) end
-    out = ("tuple<%s>"):format(table.concat(parts, ", "))
+    local all = {}
+    for i, part in ipairs(parts) do all[i] = M.write_mlir(part) end
+    out = ("tuple<%s>"):format(table.concat(all, ", "))
   elseif text:find "^token%[" then
     out = "!stablehlo.token"
   else
@@ -344,13 +375,13 @@ function M.layout_text(order) return ("{%s%s}"):format(table.concat(order, ","),
 function M.write_hlo(text, layouts, from)
   local parts = M.parts(text)
   if parts then
-    local arrays = 0
+    local shapes, arrays = {}, 0
     for i, part in ipairs(parts) do
       local shape, n = M.write_hlo(part, layouts, from + arrays)
       if not shape then return nil, n end
-      parts[i], arrays = shape, arrays + n
+      shapes[i], arrays = shape, arrays + n
     end
-    return tuple(parts), arrays
+    return tuple(shapes), arrays
   end
   local dtype = text:match "^([%w_]+)%["
   if not (core.dtypes()[dtype] or dtype == "opaque") or not M.rank(text) then return nil, ("HLO has no type %s"):format(text) end
