@@ -73,10 +73,11 @@ describe("CC-26 ccw run", function()
     says("picks by number, too", { ("f32[2,3] {%s, %s}\nresult 0: close\n"):format(row, row), "", 0 }, text, "--pick", "1", "--lib",
       kernels, "--input", "2", "--input", "1", "--expect", "1", "--rtol", "1e-5") -- 2 / sqrt(4 + 1e-5)
     says("prints each result by itself", { "f32[3] {2, 3, 4}\ns32[] 2\n",
-      ([[ccw: the target "two parts" is 'TwoParts' of %s, the same but for case and underscores]]):format(joined) .. "\n", 0 },
+      ("ccw: the target \"two parts\" is 'TwoParts' of %s, the same but for case and underscores\n"):format(joined), 0 },
       text, "--pick", "3", "--lib", joined, "--input", "{1, 2, 3}")
     says("runs none where none is picked", { "", "ccw: call.mlir: 3 custom calls are here; pick one by its index, its target or the " ..
-      'name of its result:\n  1: line 3: "rms_norm", %0\n  2: line 9: "scale", %0\n  3: line 10: "two parts", %1\n', 2 }, text, "--lib", kernels)
+      'name of its result:\n  1: line 3: "rms_norm", %0\n  2: line 9: "scale", %0\n  3: line 10: "two parts", %1\n', 2 }, text, "--lib",
+      kernels)
   end)
 
   describe("on inputs", function()
@@ -95,9 +96,11 @@ describe("CC-26 ccw run", function()
         printed)
     end)
 
-    local tuple = 'r = s32[3]{0} custom-call((s32[1], (f32[2])) %t, s32[] %u), custom_call_target="x", api_version=API_VERSION_TYPED_FFI\n'
-    says("of a tuple, one by one", { "", "ccw: --input: it is given 4 times, and the call has 3 operands\n", 2 }, tuple, "--lib",
-      joined .. ":x=exact", "--input", "1", "--input", "{2, 3}", "--input", "4", "--input", "5")
+    local tuple = 'r = f32[2]{0} custom-call((f32[1]{0}, f32[2]{0}) %t), custom_call_target="add_mod", api_version=API_VERSION_TYPED_FFI\n'
+    says("of a tuple, one by one", { "f32[2] {11, 12}\n", "", 0 }, tuple, "--lib", kernels, "--input", "10", "--input", "{1, 2}")
+
+    says("of a size that is a slip, which it does not make up", { "", "ccw: arg 0 is f32[999999999999]: what is random is of 4294967296 " ..
+      "bytes at the most; --input gives it\n", 2 }, (scale:gsub("4xf32", "999999999999xf32", 1)), "--lib", kernels)
 
     it("of files, and saves results in files", function()
       local folder = support.temporary()
@@ -238,6 +241,24 @@ describe("CC-26 ccw run", function()
       local codes = "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that."
       assert.matches(codes, output:gsub("%s+", " "), 1, true)
     end)
+  end)
+end)
+
+describe("README.md", function()
+  it("has commands that print what it says", function()
+    local block = read(support.root .. "/README.md"):match "\n```sh run\n(.-)\n```"
+    local count = 0
+    for command, behind in (block .. "\n"):gmatch "(build/bin/ccw run [^\n]*)()" do
+      local expected = {}
+      for line in block:sub(behind + 1):gmatch "[^\n]+" do
+        if line:sub(1, 2) ~= "# " then break end
+        expected[#expected + 1] = line:sub(3) .. "\n"
+      end
+      count = count + 1
+      command = command:gsub("build/", support.build .. "/")
+      assert.equal(table.concat(expected), (support.sh(("cd '%s' && %s"):format(support.root, command))))
+    end
+    assert.equal(3, count)
   end)
 end)
 

@@ -128,6 +128,8 @@ local function check_count(option, texts, types, what)
   trouble("--%s: it is given %d times, and the call has %d %s%s", option, #texts, #types, what, #types == 1 and "" or "s")
 end
 
+local MOST_RANDOM = 1 << 32 --- bytes of an operand that nobody has given: a size in a text may be anything
+
 local function make_operands(types, options, device)
   local operands = {}
   check_count("input", options.input, types, "operand")
@@ -136,6 +138,8 @@ local function make_operands(types, options, device)
     local seed, place = options.seed + i - 1, ("arg %d"):format(i - 1)
     if type.dtype == "token" then
       operands[i] = ccw.array(type)
+    elseif text == "random" and type.bytes > MOST_RANDOM then
+      trouble("%s is %s: what is random is of %d bytes at the most; --input gives it", place, type, MOST_RANDOM)
     elseif text == "random" then
       operands[i] = try(place, ccw.random, type, seed)
       note("%s is random: ccw.random(\"%s\", %d)", place, type, seed)
