@@ -122,6 +122,28 @@ describe("CC-26 a text that is no array's", function()
     end
   end)
 
+  it("is an error, whatever is damaged, and never more than that", function()
+    local random = require "spec.text_calls".numbers(1)
+    local whole = { "f32[2,3] {{1, -2.5, 3}, {4, inf, nan}}", "c64[2] {(1, 2), (3, -4)}", "pred[2] {true, false}", "s4[3] {1, -8, 7}" }
+    local bytes, read_again, refused = "{}()[],.-+eE019naif \0\n\xFF", 0, 0
+    for _ = 1, 4000 do
+      local text = whole[random(#whole)]
+      for _ = 1, random(3) do
+        local at, from = random(#text), random(#bytes)
+        text = text:sub(1, at - 1) .. (random(3) == 1 and "" or bytes:sub(from, from)) .. text:sub(at + random(3) - 1)
+      end
+      local x, err = ccw.try(read, text)
+      if x then
+        assert.equal(tostring(x), tostring(read(tostring(x))))
+        read_again = read_again + 1
+      else
+        assert.is_true(err.code == "INVALID_ARGUMENT" or err.code == "OUT_OF_RANGE", text)
+        refused = refused + 1
+      end
+    end
+    assert.is_true(read_again > 200 and refused > 1000, read_again .. " and " .. refused)
+  end)
+
   it("is misuse where it is no text, or the type is none of an array", function()
     support.refuses("bad argument #1 to 'array_from_text' (expected a string, got nil)", read)
     support.refuses("bad argument #2 to 'array_from_text' (expected the type of an array, got the tuple (f32[]))", read, "1", "(f32[])")

@@ -238,7 +238,7 @@ describe("CC-26 ccw run", function()
     it("and help says what the codes are", function()
       local output, good = support.sh(("'%s' run --help"):format(support.program))
       assert.is_true(good)
-      local codes = "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that."
+      local codes = "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, an option, a file or the text is wrong."
       assert.matches(codes, output:gsub("%s+", " "), 1, true)
     end)
   end)

@@ -28,7 +28,7 @@ end
 function M.operands(description)
   local list = {}
   for i, text in ipairs(description.operands or {}) do
-    table.move(M.arrays(text, ("arg %d"):format(i - 1)), 1, 1 << 20, #list + 1, list)
+    for _, type in ipairs(M.arrays(text, ("arg %d"):format(i - 1))) do list[#list + 1] = type end
   end
   return list
 end

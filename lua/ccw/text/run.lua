@@ -9,7 +9,7 @@ local M = {}
 
 -- ---- failing ----------------------------------------------------------------------------------------------------------
 
-local EQUAL, DIFFERENT, TROUBLE = 0, 1, 2 --- exit codes: what was wanted; a call that failed or differs; no call
+local GOOD, BAD, TROUBLE = 0, 1, 2 --- exit codes: as wanted; a call that failed or a result that differs; anything else
 
 --- The end of the program before its time: a message and an exit code.
 local Stop = {}
@@ -75,22 +75,29 @@ local function exists(path)
   return file ~= nil
 end
 
---- The handler of the call: the one that an option names, or the one that the target is joined to in one of the libraries.
+--- Opens what an option names, LIBRARY or LIBRARY:TARGET=NAMES. Gives the library, and the handler of these names where they are told for
+--- the target of the call.
+local function open_library(text, target)
+  local path, names, other = text, nil, nil
+  if not exists(text) then path, names, other = join.split(text, target) end
+  if other then path = text:match "^(.*):[^:]*$" end
+  local who = "--lib " .. text
+  local library = try(who, ccw.load, path)
+  if other then note("%s: the target of the call is %s", who, core.quote(target)) end
+  return library, names and try(who, join.by_stage, library, names)
+end
+
+--- The handler of the call: the one that an option tells, or the one that the target is joined to in one of the libraries.
 local function find_handler(description, texts, device)
-  local libraries, meant = {}, nil
+  local libraries, target = {}, description.target
+  if #texts == 0 then trouble("--lib: expected a library with a handler for %s", core.quote(target)) end
   for i, text in ipairs(texts) do
-    local path, names, other = text, nil, nil
-    if not exists(text) then path, names, other = join.split(text, description.target) end
-    if other and not exists(path) then path = path:match "^(.*):[^:]*$" end
-    local who = ("--lib %s"):format(text)
-    libraries[i] = try(who, ccw.load, path)
-    if names then meant = try(who, join.by_stage, libraries[i], names) end
-    if other and not meant then note("%s: the target of the call is %s", who, core.quote(description.target)) end
+    local library, handler = open_library(text, target)
+    if handler then return handler end
+    libraries[i] = library
   end
-  if meant then return meant end
-  if #libraries == 0 then trouble("--lib: expected a library with a handler for %s", core.quote(description.target)) end
   local handler, said = errors.try(join.join, description, libraries, device.platform)
-  if not handler then trouble("--lib: %s; --lib LIBRARY:%s=NAME says which it is", said.message, description.target) end
+  if not handler then trouble("--lib: %s; --lib LIBRARY:%s=NAME says which it is", said.message, (target:gsub("%c", "?"))) end
   if said then note("%s", said) end
   return handler
 end
@@ -163,7 +170,7 @@ end
 
 -- ---- results ----------------------------------------------------------------------------------------------------------
 
---- Where results are to be saved: {path = results by number} of those that hold something.
+--- The numbers, from 1, of the results that hold something, for which the paths have to do.
 local function plan_output(types, paths)
   local numbers = {}
   for i, type in ipairs(types) do
@@ -236,11 +243,11 @@ end
 local function run(options)
   check_options(options)
   local description = choose(options)
-  if not description then return EQUAL end
+  if not description then return GOOD end
   local who = name_of(options)
   if options.text then
     io.write((try(who, description.text, description, options.text)))
-    return EQUAL
+    return GOOD
   end
   check_carried(description, who)
   local device = try("--device", core.device, options.device or "host")
@@ -249,14 +256,14 @@ local function run(options)
   local expected, numbers = read_expected(types, options.expect), plan_output(types, options.output)
   local operands = make_operands(try(who, contents.operands, description), options, device)
   local given = description.attributes or {}
-  if core.kind(given) ~= "attributes" then given = try(who, ccw.attrs, given) end -- as they are: nothing is fitted to a signature
+  if core.kind(given) ~= "attributes" then given = try(who, ccw.attrs, given) end -- typed as the text says, not as a signature wants
   local results, err = errors.try(ccw.call, handler, operands, description.results, given, { aliases = description.aliases,
     has_side_effect = description.has_side_effect, device = device, checked = options.checked or false })
-  if err then stop(DIFFERENT, "%s", tostring(err)) end
+  if err then stop(BAD, "%s", tostring(err)) end
   results = flatten(results, {})
   for _, result in ipairs(results) do print(result) end
   save(results, numbers, options.output)
-  return compare(results, expected, options) and EQUAL or DIFFERENT
+  return compare(results, expected, options) and GOOD or BAD
 end
 
 local function parser()
@@ -279,7 +286,7 @@ local function parser()
   p:option("--atol", "As large as rtol where it is not given."):argname "X"
   p:option("--device", "Where it runs.", "host"):argname "DEVICE"
   p:flag("--checked", "Run the handler on copies that tell what it does wrong.")
-  p:epilog "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, it did not come to that."
+  p:epilog "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, an option, a file or the text is wrong."
   return p
 end
 
