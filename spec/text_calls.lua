@@ -120,7 +120,8 @@ end
 -- that a compiler would leave out: no empty arrays, and no results only with a side effect.
 function M.fields(seed, options)
   local random = M.numbers(seed)
-  local fields = { target = random(4) == 1 and "two words." .. random(9) or word(random) .. "." .. random(99), operands = {}, api_version = 4 }
+  local fields = { operands = {}, api_version = 4 }
+  fields.target = random(4) == 1 and "two words." .. random(9) or word(random) .. "." .. random(99)
   for i = 1, random(4) - 1 do
     fields.operands[i] = options.tuples and random(5) == 1 and tuple_type(random, 1) or array_type(random, options.full)
   end

@@ -1,6 +1,8 @@
 --- Attributes of MLIR and the values of ccw that they stand for. What ccw has no value for is kept as its text, an `attribute`.
+local lpeg = require "lpeg"
 local core = require "ccw.core"
 local array = require "ccw.array"
+local attributes = require "ccw.attributes"
 local types = require "ccw.text.types"
 local quote = require "ccw.text.quote"
 
@@ -575,14 +577,20 @@ end
 
 local function no_fail(format, ...) error(format:format(...), 0) end
 
---- What a dictionary of core holds: it prints as Lua that makes it.
-local constructors
+--- What a dictionary of core is printed with; `big` and `least` are for numbers that Lua reads as floats.
+local constructors = { nan = 0 / 0, inf = math.huge, least = math.mininteger, big = function(digits) return core.scalar("u64", digits) end }
+for dtype in pairs(info) do constructors[dtype] = array.constructor(dtype) end
+
+local quoted = lpeg.P '"' * ((1 - lpeg.S '"\\') ^ 1 + lpeg.P "\\" * 1) ^ 0 * '"'
+local long_number = lpeg.P "-" ^ -1 * lpeg.R "09" ^ 19 * -lpeg.S ".e" / function(digits)
+  if digits:find "^-" then return digits == tostring(math.mininteger) and "least" or digits end
+  return math.type(tonumber(digits)) == "integer" and digits or ('big"%s"'):format(digits)
+end
+local numbers = lpeg.Cs((quoted + long_number + 1) ^ 0)
+
+--- open(dictionary) -> table. What a dictionary of core holds: it prints as Lua that makes it.
 local function open_dictionary(dictionary)
-  if not constructors then
-    constructors = { nan = 0 / 0, inf = math.huge }
-    for dtype in pairs(info) do constructors[dtype] = array.constructor(dtype) end
-  end
-  return load("return " .. tostring(dictionary), "=attributes", "t", constructors)()
+  return load("return " .. numbers:match(tostring(dictionary)), "=attributes", "t", constructors)()
 end
 
 M.open = open_dictionary
@@ -663,8 +671,11 @@ end
 --- write(value) -> string. As MLIR writes an attribute, with its type; numbers as short as they read back to the same.
 function M.write(source, fail) return write(source, nil, nil, fail or no_fail) end
 
---- show(table) -> string. A dictionary as ccw.attrs prints it; raises where something in it is no value of ccw's.
-function M.show(names) return tostring(require "ccw.attributes".build(names, function(_, format, ...) no_fail(format, ...) end, 1, "")) end
+--- show(table) -> string. A dictionary as ccw.attrs prints it, or as MLIR does where ccw has no value for something in it.
+function M.show(names)
+  local made, dictionary = pcall(attributes.build, names, function(_, format, ...) no_fail(format, ...) end, 1, "")
+  return made and tostring(dictionary) or M.write_dictionary(names)
+end
 
 -- ---- what the FFI carries
 

@@ -305,8 +305,7 @@ function meta:__tostring()
   local results = types.parts(copy.results) and copy.results or "(" .. copy.results .. ")"
   local text = ("%s(%s) -> %s"):format(name, table.concat(copy.operands, ", "), results)
   if copy.attributes and next(copy.attributes) ~= nil then
-    local made, dictionary = pcall(attribute.show, copy.attributes)
-    text = text .. " " .. (made and dictionary or attribute.write_dictionary(copy.attributes))
+    text = text .. " " .. attribute.show(copy.attributes)
   elseif copy.backend_config then
     text = text .. " " .. core.quote(copy.backend_config)
   end

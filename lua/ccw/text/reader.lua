@@ -82,7 +82,7 @@ end
 --- reader:piece(text, at) -> reader. Of a text that stands elsewhere and is meant at that place, such as what an alias stands for.
 function reader:piece(text, at)
   self:count_aliased(text, at)
-  if self.depth >= M.MOST_NESTED then self:fail(at, "more than %d aliases and brackets in each other", M.MOST_NESTED) end
+  if self.depth >= M.MOST_NESTED then self:fail(at, "more than %d brackets and aliases in each other", M.MOST_NESTED) end
   local piece = M.new(text, 1, self.aliases)
   piece.outer, piece.outer_at, piece.depth, piece.expandable, piece.aliased = self, at, self.depth + 1, self.expandable, self.aliased
   return piece
@@ -158,7 +158,7 @@ end
 
 --- reader:nested(f, ...) -> results. f(reader, ...), one level deeper in brackets.
 function reader:nested(f, ...)
-  if self.depth >= M.MOST_NESTED then self:fail(self.at, "more than %d brackets in each other", M.MOST_NESTED) end
+  if self.depth >= M.MOST_NESTED then self:fail(self.at, "more than %d brackets and aliases in each other", M.MOST_NESTED) end
   self.depth = self.depth + 1
   local a, b = f(self, ...)
   self.depth = self.depth - 1
@@ -234,7 +234,7 @@ function reader:balanced(what)
       at = at + 1
     elseif closing[b] then
       open[#open + 1] = closing[b]
-      if #open > M.MOST_NESTED then self:fail(at, "more than %d brackets in each other", M.MOST_NESTED) end
+      if #open > M.MOST_NESTED then self:fail(at, "more than %d brackets and aliases in each other", M.MOST_NESTED) end
     elseif b == 34 then
       local stop = match(text, '^"[^"\\]*()"', at)
       self.at = at
