@@ -170,8 +170,8 @@ describe("ccw.read of a .npy file says what is wrong:", function()
 
   it("a dtype that has to be named, and one that it is not", function()
     local raw = npy(dict("'<V2'", "False", "(2,)"), 4)
-    rejects("INVALID_ARGUMENT", '<V2, elements of 2 bytes, says nothing of their type: name it, as in {dtype = "bf16"}', raw)
-    rejects("INVALID_ARGUMENT", "it holds elements of 2 bytes, and f8e5m2 takes 1", raw, { dtype = "f8e5m2" })
+    rejects("INVALID_ARGUMENT", '<V2 does not say what its elements are: name it, as in {dtype = "bf16"}', raw)
+    rejects("INVALID_ARGUMENT", "bytes of an element: 2 in the file, 1 of f8e5m2", raw, { dtype = "f8e5m2" })
     rejects("INVALID_ARGUMENT", "it holds f32, not bf16, to which as() converts", npy(good, 24), { dtype = "bf16" })
     assert.equal("f32[2,3]", ccw.read(write_all("x.npy", npy(good, 24)), { dtype = "f32" }).type)
     assert.equal("f8e5m2[2]", ccw.read(write_all("x.npy", npy(dict("'<f1'", "False", "(2,)"), 2)), { dtype = "f8e5m2" }).type)
@@ -359,6 +359,20 @@ describe("ccw.read and ccw.write of .npz", function()
     assert.equal(("UNAVAILABLE: %s: Write error: File too large\n"):format(path_of "old.npz"), output)
     assert.equal("f32[1] {1}", tostring(ccw.read(path_of "old.npz").x))
     assert.equal("old.npz\n", (support.sh(("ls '%s' | grep old.npz"):format(folder))))
+  end)
+
+  it("say so where libzip is not there, and .npy goes on", function()
+    os.execute(("mkdir -p '%s/broken'"):format(folder))
+    for _, name in ipairs { "libzip.so.4", "libzip.so.5" } do write_all("broken/" .. name, "x") end
+    ccw.write(path_of "x.npz", arrays)
+    ccw.write(path_of "x.npy", ccw.f32 { 1 })
+    local code = ("print(ccw.try(ccw.read, %q)) print(ccw.try(ccw.write, %q, {})) print(ccw.read %q)"):format(path_of "x.npz",
+      path_of "y.npz", path_of "x.npy")
+    local output = support.sh(("LD_LIBRARY_PATH='%s/broken' '%s' -e %q"):format(folder, support.program, code))
+    local failed = "nil\tUNAVAILABLE: %s: a .npz file needs libzip: "
+    assert.equal(failed:format(path_of "x.npz"), output:match "^[^\n]-libzip: ")
+    assert.equal(failed:format(path_of "y.npz"), output:match "\n([^\n]-libzip: )")
+    assert.equal("f32[1] {1}", output:match "([^\n]+)\n$")
   end)
 
   it("are without arrays where there are none", function()

@@ -146,7 +146,7 @@ ccw_status find_target(const char *path, char target[PATH_MAX], mode_t *out_mode
   if (!is_there) return ccw_ok();
   if (stat(target, &about) != 0) return status_of_system(errno);
   CCW_TRY(check_regular(&about));
-  *out_mode = about.st_mode & 07777;
+  *out_mode = about.st_mode & 0777;
   return ccw_ok();
 }
 
