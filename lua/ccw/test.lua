@@ -1,0 +1,4 @@
+--- Tests of handlers, for busted.
+local check = require "ccw.test.check"
+
+return { check = check.check }

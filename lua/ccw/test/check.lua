@@ -1,0 +1,265 @@
+--- check: a handler over the product of what its signature names, at each place that has one, beside an oracle.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+local comparison = require "ccw.comparison"
+local axes = require "ccw.test.axes"
+local places = require "ccw.test.places"
+local settings = require "ccw.test.settings"
+local shrink = require "ccw.test.shrink"
+local suite = require "ccw.test.suite"
+local trial = require "ccw.test.trial"
+
+local M = {}
+
+local misuse = errors.misuse_of "check"
+
+local option_types = {
+  on = "any", oracle = "any", close = "table", inputs = "table", time_limit = "number", checked = "boolean", shrink = "boolean",
+  name = "string",
+}
+
+--- ---- what a check is made of
+
+--- Parts what is given into options and values of names of the signature.
+local function part(form, given)
+  errors.check(misuse, 3, given, "table")
+  local known, options, values = {}, {}, {}
+  for _, name in ipairs(form.names) do known[name] = true end
+  for _, name in ipairs(form.attributes) do known[name] = true end
+  for _, operand in ipairs(form.operands) do
+    if operand.is_optional then known[operand.name] = true end
+  end
+  for name, value in next, given do
+    if known[name] and option_types[name] then
+      misuse(3, "'%s' is a name of the signature and an option of check: the signature needs another", name)
+    end
+    local to = known[name] and values or options
+    to[name] = value
+  end
+  local types = {}
+  for name, wanted in pairs(option_types) do types[name] = wanted end
+  for name in pairs(known) do types[name] = "any" end -- so that names near to those of the signature are found, too
+  errors.check_options(misuse, 3, options, types)
+  return options, values
+end
+
+--- Arrays out of a file, by name; and what the names of dims and letters are in them.
+local function read_file(form, path)
+  local read = require "ccw".read
+  if not read then misuse(3, "oracle: this ccw reads no files of arrays") end
+  local arrays, told = read(path), {}
+  if type(arrays) ~= "table" then errors.raise("INVALID_ARGUMENT", ("%s: expected arrays by name, as in an .npz"):format(path)) end
+  for _, list in ipairs { form.operands, form.results } do
+    for _, pattern in ipairs(list) do
+      local array = arrays[pattern.name]
+      if array then
+        if pattern.letter then told[pattern.letter] = told[pattern.letter] or array.dtype end
+        for i, dim in ipairs(pattern.dims) do
+          if type(dim) == "string" and array.dims[i] then told[dim] = told[dim] or array.dims[i] end
+        end
+      end
+    end
+  end
+  return arrays, told
+end
+
+local function check_oracle(oracle)
+  local kind = core.kind(oracle)
+  if oracle == nil or kind == "handler" or type(oracle) == "function" or type(oracle) == "string" then return end
+  misuse(3, "oracle: expected a function, a handler or the path of an .npz, got %s", kind or type(oracle))
+end
+
+local function check_close(close)
+  local one = core.buffer("f32[1]", true)
+  local dtypes, plain = core.dtypes(), {}
+  for name, value in next, close or {} do
+    if dtypes[name] then
+      errors.check(misuse, 3, value, "table")
+    else
+      plain[name] = value
+    end
+  end
+  comparison.compare(one, one, plain)
+end
+
+--- What a check is called where nobody says.
+local function name_of(handler)
+  if core.kind(handler) == "handler" then return handler.name end
+  if type(handler) == "string" then return handler end
+  local one = type(handler) == "table" and (handler.host or handler.execute or select(2, next(handler)))
+  return core.kind(one) == "handler" and one.name or "check"
+end
+
+--- A check of a handler: form, axes and fixed values, results_of(values), oracle and the other options.
+local function make(handler, signature, given)
+  local function fail(format, ...) misuse(2, format, ...) end
+  if core.kind(signature) ~= "signature" then errors.check(misuse, 2, signature, "string") end
+  local form = axes.read(signature, fail)
+  local options, values = part(form, given)
+  check_oracle(options.oracle)
+  check_close(options.close)
+  local file, told = nil, {}
+  if type(options.oracle) == "string" then file, told = read_file(form, options.oracle) end
+  local check = axes.fill(form, values, function(format, ...) misuse(3, format, ...) end, told)
+  for name, option in next, options do check[name] = option end
+  check.file = file
+  check.name = options.name or form.name ~= "" and form.name or name_of(handler)
+  function check.results_of(all)
+    local list = {}
+    for _, pattern in ipairs(form.results) do
+      if axes.is_there(pattern, all) then list[#list + 1] = pattern end
+    end
+    return list
+  end
+  return check
+end
+
+--- ---- a case, at a place
+
+--- What answers questions about cases there: "run 4 33", "explain 4 33". An answer is "" for all is well, or a kind and a text.
+local function answerer(check, place)
+  return function(question)
+    local what, rest = question:match "^(%a+) ?(.*)$"
+    local case = axes.parse(rest)
+    local ok, kind, text = xpcall(what == "run" and trial.run or trial.explain, tostring, check, place, case, settings.seed)
+    if not ok then return "test\n" .. kind end
+    if what == "explain" then return kind end
+    return kind and kind .. "\n" .. text or ""
+  end
+end
+
+--- Runs a case: nothing where all is well, else the kind of the failure and its text.
+local function run(group, case, seconds)
+  local title = ("%s: %s, %s"):format(group.site.short_src, group.title, axes.name(group.check, case))
+  local answer, kind, text = group.runner:ask("run " .. axes.write(case), seconds, title)
+  if not answer then return kind, text end
+  if answer == "" then return nil end
+  return answer:match "^([^\n]*)\n(.*)$"
+end
+
+--- ---- what is told of a case that fails
+
+--- The search that began with a failure of that kind and explains this case, too; nil where there was none.
+local function known_search(group, kind, case)
+  for _, one in ipairs(group.searches) do
+    if one.kind == kind and one.rule and one.rule.holds(case) then return one end
+  end
+end
+
+local PROBE_SECONDS = 2
+
+--- Whether a case has no element of a result that could be wrong.
+local function is_void(check, case)
+  local values = axes.values(check, case)
+  for _, pattern in ipairs(check.results_of(values)) do
+    if core.type(axes.type_of(pattern, values)).count > 0 then return false end
+  end
+  return true
+end
+
+local of_elements = { differs = true, unwritten = true } -- what cases without elements say nothing of
+
+local function search(group, kind, case)
+  local check = group.check
+  local seconds = math.min(group.seconds, PROBE_SECONDS)
+  local found = shrink.search(check, case, group.cases, function(other)
+    if of_elements[kind] and is_void(check, other) then return nil end
+    local other_kind = run(group, other, seconds)
+    if other_kind == kind then return true end
+    if other_kind == nil then return false end
+  end)
+  found.kind = kind
+  group.searches[#group.searches + 1] = found
+  return found
+end
+
+--- A line of what a checked call finds there; nothing where it finds nothing, or does not come to an end.
+local function explanation(group, case)
+  if group.check.checked or group.runner.is_here then return nil end
+  local answer = group.runner:ask("explain " .. axes.write(case), math.min(group.seconds, 10))
+  return answer and answer ~= "" and "  checked call: " .. answer:gsub("^test\n", ""):gsub("\n", "\n    ") or nil
+end
+
+--- Lines of what a search has found, for the case with which it began, and for another that it explains.
+local function found_lines(group, found, case, is_first)
+  local smallest = axes.name(group.check, found.smallest)
+  if not is_first then return { ("  fails %s, as %s does"):format(found.rule.text, smallest) } end
+  local lines = { "  no smaller one fails in this way" }
+  if axes.write(found.smallest) ~= axes.write(case) then
+    local _, why = run(group, found.smallest, group.seconds)
+    lines[1] = ("  smallest that fails: %s%s"):format(smallest, why and ": " .. why or "")
+  end
+  lines[2] = ("  %s (%d more cases were run%s)"):format(found.rule and "fails " .. found.rule.text or "no simple rule tells those that fail",
+    found.runs, found.is_cut and ", and then there was no more time" or "")
+  return lines
+end
+
+local unsearched = { oracle = true, test = true } -- what is wrong with the test itself
+
+--- All that is told of a case that failed.
+local function describe(group, case, number, kind, text)
+  local check, lines, smallest = group.check, { ("%s:%d: %s"):format(group.site.short_src, group.site.currentline, text) }, case
+  local is_first = true
+  if #check.axes > 0 and check.shrink ~= false and not settings.only and not unsearched[kind] then
+    local known = known_search(group, kind, case)
+    local found = known or search(group, kind, case)
+    smallest, is_first = found.smallest, not known
+    for _, line in ipairs(found_lines(group, found, case, is_first)) do lines[#lines + 1] = line end
+  end
+  lines[#lines + 1] = is_first and kind ~= "time" and not unsearched[kind] and explanation(group, smallest) or nil
+  lines[#lines + 1] = "  again: " .. suite.again(group.site, number, axes.changes(check, smallest, case))
+  return table.concat(lines, "\n")
+end
+
+--- ---- declaring them
+
+local function declare_case(group, case, number)
+  local name = axes.name(group.check, case)
+  suite.it(name ~= "" and name or "one case", group.site, function()
+    local kind, text = run(group, case, group.seconds)
+    if kind then suite.fail(describe(group, case, number, kind, text)) end
+  end)
+end
+
+local function declare_skip(place, site)
+  suite.it("is there", site, function()
+    local text = ("%s:%d: on %s: %s"):format(site.short_src, site.currentline, place.name, place.why)
+    if place.is_required then suite.fail(text) end
+    suite.skip(text)
+  end)
+end
+
+--- The cases of a place that are to be run, with their numbers.
+local function wanted(check, all, site)
+  local list = {}
+  for _, case in ipairs(all) do
+    local number, is_wanted, changes = suite.next_number()
+    if is_wanted then
+      local changed, why = axes.changed(check, case, changes or {})
+      if not changed then errors.raise("INVALID_ARGUMENT", ("%s:%d: --case %d: %s"):format(site.short_src, site.currentline, number, why)) end
+      list[#list + 1] = { case = changed, number = number }
+    end
+  end
+  return list
+end
+
+--- See ccw.test.check.
+function M.check(handler, signature, given)
+  local site = suite.open "ccw.test.check"
+  local check = make(handler, signature, given)
+  local all = axes.cases(check, function(format, ...) misuse(3, format, ...) end)
+  for _, place in ipairs(places.find(handler, check.on, misuse)) do
+    local title = ("%s on %s"):format(check.name, place.name)
+    local cases = place.device and wanted(check, all, site) or {}
+    if #cases > 0 or not place.device and not settings.only then
+      local group = { check = check, cases = all, site = site, title = title, searches = {}, seconds = check.time_limit or settings.time_limit }
+      suite.describe(title, site, function()
+        if not place.device then return declare_skip(place, site) end
+        group.runner = suite.runner(answerer(check, place), not place.name:find "^host" and not place.name:find "^sim")
+        for _, one in ipairs(cases) do declare_case(group, one.case, one.number) end
+      end)
+    end
+  end
+end
+
+return M
