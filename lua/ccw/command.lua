@@ -33,7 +33,7 @@ end
 local function parser()
   local argparse = require "argparse"
   local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
-  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
+  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]\n       ccw test [SPEC ...]"
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--version", "Print the version and how this program was built.")
   p:epilog [[
@@ -42,12 +42,14 @@ is a prompt, at which ?name explains a name.
 
 ccw inspect LIBRARY lists the signatures of the handlers in a library. Those that carry theirs as data are
 read from the file, of which nothing runs; others are asked in a child process, with API version and traits
-where they are named.]]
+where they are named.
+
+ccw test runs specs with busted; ccw test --help tells more.]]
   return p
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
-local verbs = { inspect = "ccw.inspect" }
+local verbs = { inspect = "ccw.inspect", test = "ccw.test.command" }
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)

@@ -82,14 +82,6 @@ local function check_close(close)
   comparison.compare(one, one, plain)
 end
 
---- What a check is called where nobody says.
-local function name_of(handler)
-  if core.kind(handler) == "handler" then return handler.name end
-  if type(handler) == "string" then return handler end
-  local one = type(handler) == "table" and (handler.host or handler.execute or select(2, next(handler)))
-  return core.kind(one) == "handler" and one.name or "check"
-end
-
 --- A check of a handler: form, axes and fixed values, results_of(values), oracle and the other options.
 local function make(handler, signature, given)
   local function fail(format, ...) misuse(2, format, ...) end
@@ -103,7 +95,7 @@ local function make(handler, signature, given)
   local check = axes.fill(form, values, function(format, ...) misuse(3, format, ...) end, told)
   for name, option in next, options do check[name] = option end
   check.file = file
-  check.name = options.name or form.name ~= "" and form.name or name_of(handler)
+  check.name = options.name or form.name ~= "" and form.name or places.name(handler)
   function check.results_of(all)
     local list = {}
     for _, pattern in ipairs(form.results) do
@@ -221,14 +213,6 @@ local function declare_case(group, case, number)
   end)
 end
 
-local function declare_skip(place, site)
-  suite.it("is there", site, function()
-    local text = ("%s:%d: on %s: %s"):format(site.short_src, site.currentline, place.name, place.why)
-    if place.is_required then suite.fail(text) end
-    suite.skip(text)
-  end)
-end
-
 --- The cases of a place that are to be run, with their numbers.
 local function wanted(check, all, site)
   local list = {}
@@ -254,8 +238,8 @@ function M.check(handler, signature, given)
     if #cases > 0 or not place.device and not settings.only then
       local group = { check = check, cases = all, site = site, title = title, searches = {}, seconds = check.time_limit or settings.time_limit }
       suite.describe(title, site, function()
-        if not place.device then return declare_skip(place, site) end
-        group.runner = suite.runner(answerer(check, place), not place.name:find "^host" and not place.name:find "^sim")
+        if not place.device then return suite.absent(place, site) end
+        group.runner = suite.runner(answerer(check, place), place)
         for _, one in ipairs(cases) do declare_case(group, one.case, one.number) end
       end)
     end

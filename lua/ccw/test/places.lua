@@ -50,6 +50,14 @@ local function handler_for(handlers, registered, one, is_named)
   return handlers[one.name] or handlers[family_of(one.name)]
 end
 
+--- What handlers are called: those that are given, one or some by place.
+function M.name(handler)
+  if core.kind(handler) == "handler" then return handler.name end
+  if type(handler) == "string" then return handler end
+  local one = handler.host or handler.execute or select(2, next(handler))
+  return core.kind(one) == "handler" and one.name or "handler"
+end
+
 --- Whether --require names that place, or its family.
 local function is_required(name) return settings.requires[name] or settings.requires[family_of(name)] end
 

@@ -74,10 +74,22 @@ function M.it(name, site, f)
   busted.publish({ "register", "it" }, name, f, site, nil)
 end
 
+--- Whether a test is a case, which has a time limit of its own.
+function M.is_case(element) return is_ours[element.run] == true end
+
 --- Ends a test, as failed or as skipped.
 function M.fail(text) busted.fail(text, 0) end
 
 function M.skip(text) current.env.pending(text) end
+
+--- A test for a place that is not there: skipped, or failed where it is required.
+function M.absent(place, site)
+  M.it("is there", site, function()
+    local text = ("%s:%d: on %s: %s"):format(site.short_src, site.currentline, place.name, place.why)
+    if place.is_required then M.fail(text) end
+    M.skip(text)
+  end)
+end
 
 --- ---- numbers
 
@@ -97,13 +109,16 @@ end
 
 --- ---- the child
 
---- What runs questions: f(question) -> answer, in a child process unless it has to be here. There is one child at a time.
+--- What runs questions about a place: f(question) -> answer, in a child process, of which there is one at a time. What a driver
+--- gave this process a child does not have: on a GPU it is done here.
 local runner = {}
 runner.__index = runner
 
 local present
 
-function M.runner(f, is_here) return setmetatable({ f = f, is_here = is_here }, runner) end
+function M.runner(f, place)
+  return setmetatable({ f = f, is_here = place.name ~= "host" and not place.name:find "^sim:" }, runner)
+end
 
 local signals = { [4] = "SIGILL", [6] = "SIGABRT", [7] = "SIGBUS", [8] = "SIGFPE", [9] = "SIGKILL", [11] = "SIGSEGV" }
 

@@ -1,0 +1,86 @@
+--- The plain output of `ccw test`: a line of progress on a terminal, then what failed and what was skipped.
+local errors = require "ccw.errors"
+local core = require "ccw.core"
+
+local M = {}
+
+local WIDTH, SECONDS = 78, 0.1
+
+--- Whether a trace is of ccw's own code: then where the test was declared says more.
+local function is_own(trace)
+  return trace and trace.source and errors.is_own(trace)
+end
+
+local function place_of(entry)
+  local trace = not is_own(entry.trace) and entry.trace or entry.element.trace
+  return trace and trace.short_src and ("%s:%d"):format(trace.short_src, trace.currentline or 0) or "?"
+end
+
+local function indent(text) return (("\n" .. text):gsub("\n", "\n    "):sub(2)) end
+
+local function describe(entry, write)
+  local message = entry.message
+  if type(message) ~= "string" then message = message and tostring(message) or "nothing more is known" end
+  local place = place_of(entry)
+  if message:sub(1, #place + 2) == place .. ": " then message = message:sub(#place + 3) end
+  write(("%s: %s (%s)\n%s\n"):format(entry.element.descriptor == "it" and "FAILED" or "ERROR", entry.name, place, indent(message)))
+end
+
+--- A handler of busted's for the options of its command line. program tells whether output is a terminal.
+function M.handler(program)
+  return function()
+    local busted = require "busted"
+    local handler = require "busted.outputHandlers.base"()
+    local shows, last, ran = program.is_terminal(1), 0, 0
+
+    local function progress(text) io.write("\r\27[K", text) end
+
+    function handler.testStart(element)
+      local now = core.clock()
+      if shows and now - last > SECONDS then
+        local failed = handler.failuresCount + handler.errorsCount
+        local text = ("%d done%s  %s"):format(ran, failed > 0 and (", %d failed"):format(failed) or "", handler.getFullName(element))
+        progress(#text > WIDTH and text:sub(1, WIDTH - 3) .. "..." or text)
+        io.flush()
+        last = now
+      end
+      ran = ran + 1
+      return nil, true
+    end
+
+    function handler.suiteEnd()
+      if shows then progress "" end
+      local function write(text) io.write(text) end
+      for _, entry in ipairs(handler.failures) do describe(entry, write) end
+      for _, entry in ipairs(handler.errors) do describe(entry, write) end
+      for _, entry in ipairs(handler.pendings) do
+        write(("skipped: %s: %s\n"):format(entry.name, (tostring(entry.message or "no reason is given"):gsub("^[^\n]-:%d+: ", ""))))
+      end
+      return nil, true
+    end
+
+    busted.subscribe({ "test", "start" }, handler.testStart)
+    busted.subscribe({ "suite", "end" }, handler.suiteEnd)
+    return handler
+  end
+end
+
+--- Counts what happens, whatever the output: passed, failed, skipped.
+function M.counter()
+  local busted, counts = require "busted", { passed = 0, failed = 0, skipped = 0 }
+  local names = { success = "passed", pending = "skipped", failure = "failed", error = "failed" }
+  busted.subscribe({ "test", "end" }, function(_, _, status)
+    local name = names[status]
+    counts[name] = counts[name] + 1
+    return nil, true
+  end)
+  local function outside(element)
+    if element.descriptor ~= "it" then counts.failed = counts.failed + 1 end
+    return nil, true
+  end
+  busted.subscribe({ "error" }, outside)
+  busted.subscribe({ "failure" }, outside)
+  return counts
+end
+
+return M
