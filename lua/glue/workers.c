@@ -20,6 +20,11 @@ typedef struct worker {
   int socket;
 } worker;
 
+static char note[1024];
+static volatile bool is_noted;
+
+const char *watched(void) { return is_noted ? note : NULL; }
+
 /* ---- messages: their length, then their bytes ----------------------------------------------------------------------- */
 
 static bool put(int socket, const void *memory, size_t size)
@@ -87,6 +92,7 @@ static _Noreturn void serve(lua_State *L, int socket)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   is_child = true;
+  is_noted = false;
   for (;;) {
     lua_settop(L, 1);
     lua_pushcfunction(L, answer);
@@ -200,11 +206,6 @@ static int worker_over(lua_State *L)
 }
 
 /* ---- what runs here -------------------------------------------------------------------------------------------------- */
-
-static char note[1024];
-static volatile bool is_noted;
-
-const char *watched(void) { return is_noted ? note : NULL; }
 
 static void on_time(int number)
 {

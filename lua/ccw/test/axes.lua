@@ -3,7 +3,6 @@
 -- A case is a list of integers, one for each axis: the size itself for a dim, else the place of a value in the axis' list. So that
 -- cases of sizes that no list has can be made, too.
 local core = require "ccw.core"
-local errors = require "ccw.errors"
 local array = require "ccw.array"
 
 local M = {}
@@ -127,7 +126,7 @@ function M.fill(form, given, fail, from_file)
     local value, is_letter = given[name], form.is_letter[name]
     if value == nil then value = from_file[name] end
     if value == nil then
-      fail("%s: expected %s of the signature, or a list", name, is_letter and "the dtype that stands for this letter" or "the size of this dim")
+      fail("%s: expected %s of the signature, or a list of them", name, is_letter and "the dtype for this letter" or "a size for this dim")
     end
     local checked = is_letter and check_dtype or check_size
     local listed = type(value) == "table"

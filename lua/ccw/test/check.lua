@@ -165,63 +165,66 @@ local function search(group, kind, case)
   return found
 end
 
---- A line of what a checked call finds there; nothing where it finds nothing, or does not come to an end.
-local function explanation(group, case)
+--- A line of what a checked call finds there; nothing where it finds no more than the text, or does not come to an end.
+local function explanation(group, case, text)
   if group.check.checked or group.runner.is_here then return nil end
   local answer = group.runner:ask("explain " .. axes.write(case), math.min(group.seconds, 10))
-  return answer and answer ~= "" and "  checked call: " .. answer:gsub("^test\n", ""):gsub("\n", "\n    ") or nil
+  if not answer or answer == "" or text:sub(-#answer) == answer then return nil end
+  return "  checked call: " .. answer:gsub("^test\n", ""):gsub("\n", "\n    ")
 end
 
 --- Lines of what a search has found, for the case with which it began, and for another that it explains.
 local function found_lines(group, found, case, is_first)
   local smallest = axes.name(group.check, found.smallest)
   if not is_first then return { ("  fails %s, as %s does"):format(found.rule.text, smallest) } end
+  local rule = found.rule and "fails " .. found.rule.text or "no simple rule tells those that fail"
   local lines = { "  no smaller one fails in this way" }
   if axes.write(found.smallest) ~= axes.write(case) then
     local _, why = run(group, found.smallest, group.seconds)
     lines[1] = ("  smallest that fails: %s%s"):format(smallest, why and ": " .. why or "")
   end
-  lines[2] = ("  %s (%d more cases were run%s)"):format(found.rule and "fails " .. found.rule.text or "no simple rule tells those that fail",
-    found.runs, found.is_cut and ", and then there was no more time" or "")
+  lines[2] = ("  %s (%d more cases were run%s)"):format(rule, found.runs, found.is_cut and ", and then there was no more time" or "")
   return lines
 end
 
 local unsearched = { oracle = true, test = true } -- what is wrong with the test itself
 
 --- All that is told of a case that failed.
-local function describe(group, case, number, kind, text)
-  local check, lines, smallest = group.check, { ("%s:%d: %s"):format(group.site.short_src, group.site.currentline, text) }, case
-  local is_first = true
+local function describe(group, one, kind, text)
+  local check, case, smallest = group.check, one.case, one.case
+  local lines, is_first = { ("%s:%d: %s"):format(group.site.short_src, group.site.currentline, text) }, true
   if #check.axes > 0 and check.shrink ~= false and not settings.only and not unsearched[kind] then
     local known = known_search(group, kind, case)
     local found = known or search(group, kind, case)
     smallest, is_first = found.smallest, not known
     for _, line in ipairs(found_lines(group, found, case, is_first)) do lines[#lines + 1] = line end
   end
-  lines[#lines + 1] = is_first and kind ~= "time" and not unsearched[kind] and explanation(group, smallest) or nil
-  lines[#lines + 1] = "  again: " .. suite.again(group.site, number, axes.changes(check, smallest, case))
+  lines[#lines + 1] = is_first and kind ~= "time" and not unsearched[kind] and explanation(group, smallest, text) or nil
+  lines[#lines + 1] = "  again: " .. suite.again(group.site, one.number, axes.changes(check, smallest, one.origin))
   return table.concat(lines, "\n")
 end
 
 --- ---- declaring them
 
-local function declare_case(group, case, number)
-  local name = axes.name(group.check, case)
+local function declare_case(group, one)
+  local name = axes.name(group.check, one.case)
   suite.it(name ~= "" and name or "one case", group.site, function()
-    local kind, text = run(group, case, group.seconds)
-    if kind then suite.fail(describe(group, case, number, kind, text)) end
+    local kind, text = run(group, one.case, group.seconds)
+    if kind then suite.fail(describe(group, one, kind, text)) end
   end)
 end
 
---- The cases of a place that are to be run, with their numbers.
+--- The cases of a place that are to be run, {case, origin, number}: the origin is the case before --case has changed it.
 local function wanted(check, all, site)
   local list = {}
   for _, case in ipairs(all) do
     local number, is_wanted, changes = suite.next_number()
     if is_wanted then
       local changed, why = axes.changed(check, case, changes or {})
-      if not changed then errors.raise("INVALID_ARGUMENT", ("%s:%d: --case %d: %s"):format(site.short_src, site.currentline, number, why)) end
-      list[#list + 1] = { case = changed, number = number }
+      if not changed then
+        errors.raise("INVALID_ARGUMENT", ("%s:%d: --case %d: %s"):format(site.short_src, site.currentline, number, why))
+      end
+      list[#list + 1] = { case = changed, origin = case, number = number }
     end
   end
   return list
@@ -236,11 +239,12 @@ function M.check(handler, signature, given)
     local title = ("%s on %s"):format(check.name, place.name)
     local cases = place.device and wanted(check, all, site) or {}
     if #cases > 0 or not place.device and not settings.only then
-      local group = { check = check, cases = all, site = site, title = title, searches = {}, seconds = check.time_limit or settings.time_limit }
+      local group = { check = check, cases = all, site = site, title = title, searches = {} }
+      group.seconds = check.time_limit or settings.time_limit
       suite.describe(title, site, function()
         if not place.device then return suite.absent(place, site) end
         group.runner = suite.runner(answerer(check, place), place)
-        for _, one in ipairs(cases) do declare_case(group, one.case, one.number) end
+        for _, one in ipairs(cases) do declare_case(group, one) end
       end)
     end
   end

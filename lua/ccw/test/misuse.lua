@@ -96,11 +96,11 @@ local function of_types(list, right, part, noun)
     end
     for _, dtype in ipairs(relatives[core.type(type).dtype] or { "f32", "s32" }) do add(with_dtype(type, dtype)) end
     for _, other in ipairs(other_ranks(type)) do add(other) end
-    list[#list + 1] = { name = ("without %s"):format(label), call = with(right, part, function(types) table.remove(types, i) end) }
+    list[#list + 1] = { name = ("a missing %s"):format(label), call = with(right, part, function(types) table.remove(types, i) end) }
   end
   local last = right[part][#right[part]]
   if not last then return end -- of a family of which nothing is bound, any number is accepted
-  list[#list + 1] = { name = ("with one %s more"):format(noun), call = with(right, part, function(types) types[#types + 1] = last end) }
+  list[#list + 1] = { name = ("one %s more"):format(noun), call = with(right, part, function(types) types[#types + 1] = last end) }
 end
 
 --- Values of other types than that of an attribute, in the form that the handler gets.
@@ -111,8 +111,8 @@ local function other_values(value)
   if kind == "attributes" or type(value) == "table" then return { s64 = core.scalar("s64", 1), string = "x" } end
   if kind == "buffer" then
     local dtype = (relatives[value.dtype] or { "s64" })[1]
-    return { ["an array of " .. dtype] = core.buffer(("%s[%d]"):format(dtype, value.count), true), [value.dtype] = core.scalar(value.dtype, 1),
-      string = "x" }
+    local other = core.buffer(("%s[%d]"):format(dtype, value.count), true)
+    return { ["an array of " .. dtype] = other, [value.dtype] = core.scalar(value.dtype, 1), string = "x" }
   end
   local dtype = kind == "scalar" and value.dtype or math.type(value) == "integer" and "s64" or "f64"
   local others = { string = "1", ["an array of " .. dtype] = core.buffer(dtype .. "[1]", true) }
@@ -134,14 +134,14 @@ local function of_attributes(list, right)
   local function add(name, change) list[#list + 1] = { name = name, call = with(right, "attributes", change) } end
   for _, name in ipairs(names) do
     local value = right.attributes[name]
-    add(("without attribute '%s'"):format(name), function(all) all[name] = nil end)
-    add(("attribute '%s' as '%s_'"):format(name, name), function(all) all[name], all[name .. "_"] = nil, value end)
+    add(("a missing attribute '%s'"):format(name), function(all) all[name] = nil end)
+    add(("attribute '%s' called '%s_'"):format(name, name), function(all) all[name], all[name .. "_"] = nil, value end)
     local others = other_values(value)
     for _, kind in ipairs(sorted_keys(others)) do
       add(("attribute '%s' as %s"):format(name, (kind:gsub("^ccw_", ""))), function(all) all[name] = others[kind] end)
     end
   end
-  if #names > 0 then add("with one attribute more", function(all) all["one_more"] = 1 end) end
+  if #names > 0 then add("one attribute more", function(all) all["one_more"] = 1 end) end
 end
 
 --- All that is wrong with a call, a list of {name, call}.

@@ -11,9 +11,11 @@ local function is_own(trace)
   return trace and trace.source and errors.is_own(trace)
 end
 
+--- Where in the user's code it is: "x_spec.lua:12"; nil where that is not known.
 local function place_of(entry)
-  local trace = not is_own(entry.trace) and entry.trace or entry.element.trace
-  return trace and trace.short_src and ("%s:%d"):format(trace.short_src, trace.currentline or 0) or "?"
+  for _, trace in ipairs { entry.trace or {}, entry.element.trace or {} } do
+    if trace.short_src and not is_own(trace) then return ("%s:%d"):format(trace.short_src, trace.currentline or 0) end
+  end
 end
 
 local function indent(text) return (("\n" .. text):gsub("\n", "\n    "):sub(2)) end
@@ -21,9 +23,9 @@ local function indent(text) return (("\n" .. text):gsub("\n", "\n    "):sub(2)) 
 local function describe(entry, write)
   local message = entry.message
   if type(message) ~= "string" then message = message and tostring(message) or "nothing more is known" end
-  local place = place_of(entry)
-  if message:sub(1, #place + 2) == place .. ": " then message = message:sub(#place + 3) end
-  write(("%s: %s (%s)\n%s\n"):format(entry.element.descriptor == "it" and "FAILED" or "ERROR", entry.name, place, indent(message)))
+  local place, what = place_of(entry), entry.element.descriptor == "it" and "FAILED" or "ERROR"
+  if place and message:sub(1, #place + 2) == place .. ": " then message = message:sub(#place + 3) end
+  write(("%s: %s%s\n%s\n"):format(what, entry.name, place and (" (%s)"):format(place) or "", indent(message)))
 end
 
 --- A handler of busted's for the options of its command line. program tells whether output is a terminal.

@@ -75,7 +75,8 @@ function M.find(handler, on, fail)
     end
   end
   local function absent(name)
-    places[#places + 1] = { name = name, why = tostring(list[family_of(name)] or "there is no such device"), is_required = is_required(name) }
+    local why = tostring(list[family_of(name)] or "there is no such device")
+    places[#places + 1] = { name = name, why = why, is_required = is_required(name) }
   end
   if on == nil or on == "all" then
     for _, one in ipairs(list) do add(one, false) end

@@ -87,12 +87,12 @@ local function poisoned(type, byte)
 end
 
 --- Runs it once. Returns the results on the host, and the operands as they are after it; or nil and the error.
-local function run(place, operands, types, attrs, byte, options)
+local function run(place, operands, types, attrs, byte, is_checked)
   local device, there, results = place.device, {}, {}
   local is_host = device.name == "host"
   for i, operand in ipairs(operands) do there[i] = is_host and operand.buffer:copy() or operand.buffer:to(device) end
   for i, type in ipairs(types) do results[i] = poisoned(type, byte):to(device) end
-  local given = { device = not is_host and device or nil, checked = options and options.checked or false, signature = options and options.signature }
+  local given = { device = not is_host and device or nil, checked = is_checked or false }
   local ok, err = errors.try(call.call, place.handler, there, results, attrs, given)
   if ok == nil then return nil, err end
   if not is_host then
@@ -252,12 +252,11 @@ function M.run(check, place, case, seed)
   local patterns, types = check.results_of(values), {}
   for i, pattern in ipairs(patterns) do types[i] = axes.type_of(pattern, values) end
   local attrs = make_attributes(check, values)
-  local options = { checked = check.checked }
-  local results, after = run(place, operands, types, attrs, FIRST, options)
+  local results, after = run(place, operands, types, attrs, FIRST, check.checked)
   if not results then return "error " .. after.code, tostring(after) end
   local problem = changed_operand(operands, after)
   if problem then return "operand", problem end
-  problem = unwritten(patterns, results, function() return (run(place, operands, types, attrs, SECOND, options)) end)
+  problem = unwritten(patterns, results, function() return (run(place, operands, types, attrs, SECOND, check.checked)) end)
   if problem then return "unwritten", problem end
   if not check.oracle then return nil end
   local expected, why = expect(check, operands, types, attrs, values)
@@ -275,7 +274,7 @@ function M.explain(check, place, case, seed)
   local values = axes.values(check, case)
   local types = {}
   for i, pattern in ipairs(check.results_of(values)) do types[i] = axes.type_of(pattern, values) end
-  local _, err = run(place, make_operands(check, case, values, seed), types, make_attributes(check, values), FIRST, { checked = true })
+  local _, err = run(place, make_operands(check, case, values, seed), types, make_attributes(check, values), FIRST, true)
   return errors.is_error(err) and err.message or ""
 end
 
