@@ -82,8 +82,8 @@ local function check_close(close)
   comparison.compare(one, one, plain)
 end
 
---- A check of a handler: form, axes and fixed values, results_of(values), oracle and the other options.
-local function make(handler, signature, given)
+--- A check: form, axes and fixed values, results_of(values), oracle and the other options.
+local function make(signature, given)
   local function fail(format, ...) misuse(2, format, ...) end
   if core.kind(signature) ~= "signature" then errors.check(misuse, 2, signature, "string") end
   local form = axes.read(signature, fail)
@@ -95,7 +95,7 @@ local function make(handler, signature, given)
   local check = axes.fill(form, values, function(format, ...) misuse(3, format, ...) end, told)
   for name, option in next, options do check[name] = option end
   check.file = file
-  check.name = options.name or form.name ~= "" and form.name or places.name(handler)
+  check.name = options.name or form.name ~= "" and form.name or nil
   function check.results_of(all)
     local list = {}
     for _, pattern in ipairs(form.results) do
@@ -233,10 +233,11 @@ end
 --- See ccw.test.check.
 function M.check(handler, signature, given)
   local site = suite.open "ccw.test.check"
-  local check = make(handler, signature, given)
+  local check = make(signature, given)
   local all = axes.cases(check, function(format, ...) misuse(3, format, ...) end)
   for _, place in ipairs(places.find(handler, check.on, misuse)) do
-    local title = ("%s on %s"):format(check.name, place.name)
+    local title = ("%s on %s"):format(check.name or places.name(handler), place.name)
+    places.learn(place)
     local cases = place.device and wanted(check, all, site) or {}
     if #cases > 0 or not place.device and not settings.only then
       local group = { check = check, cases = all, site = site, title = title, searches = {} }

@@ -65,6 +65,12 @@ local function configure(options)
     end
   end
   for _, names in ipairs(options.require) do settings.require(names) end
+  if options.shuffle then settings.order = " --shuffle" end
+  for _, name in ipairs { "filter_out", "exclude_tags" } do -- which leave out whole blocks
+    for _, value in ipairs(options[name]) do
+      settings.order = ("%s --%s %s"):format(settings.order, name:gsub("_", "-"), suite.quoted(value))
+    end
+  end
   return true
 end
 

@@ -58,6 +58,11 @@ function M.name(handler)
   return core.kind(one) == "handler" and one.name or "handler"
 end
 
+--- Asks a handler for its signature now, so that child processes know it: an official one is asked in a process of its own.
+function M.learn(place)
+  if core.kind(place.handler) == "handler" then errors.try(function() return place.handler.signature end) end
+end
+
 --- Whether --require names that place, or its family.
 local function is_required(name) return settings.requires[name] or settings.requires[family_of(name)] end
 

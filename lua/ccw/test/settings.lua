@@ -10,6 +10,9 @@ M.time_limit = tonumber(os.getenv "CCW_TEST_TIME_LIMIT") or 30
 --- The one case to run, {number, changes}: changes are texts by the name of an axis. nil: all.
 M.only = nil
 
+--- Options of the command line that change which number a case has, for the command that runs it again.
+M.order = ""
+
 --- Reads "5" or "5:n=1,T=f32". Returns nothing where it is neither.
 function M.read_case(text)
   local number, rest = text:match "^(%d+)(.*)$"

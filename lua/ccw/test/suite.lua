@@ -54,7 +54,7 @@ local function place_of_caller()
     if not info then return { short_src = "?", currentline = 0, traceback = "" } end
     if info.what ~= "C" and not errors.is_own(info) then
       return { short_src = info.source:match "^[@=](.*)$" or info.short_src, source = info.source, currentline = info.currentline,
-        what = info.what, traceback = "" }
+        what = "Lua", traceback = "" }
     end
   end
 end
@@ -100,12 +100,15 @@ function M.next_number()
   return number, settings.only.number == number, settings.only.changes
 end
 
+--- A word as a shell takes it.
+local function quoted(word) return word:find "^[%w_:=,.%-/]+$" and word or "'" .. word:gsub("'", "'\\''") .. "'" end
+
 --- The command that runs a case again.
 function M.again(site, case_number, changes)
   local option = changes ~= "" and ("%d:%s"):format(case_number, changes) or ("%d"):format(case_number)
-  if option:find "[^%w_:=,.%-]" then option = "'" .. option:gsub("'", "'\\''") .. "'" end
-  return ("ccw test %s --case %s --seed %d"):format(site.short_src, option, settings.seed)
+  return ("ccw test %s --case %s --seed %d%s"):format(quoted(site.short_src), quoted(option), settings.seed, settings.order)
 end
+M.quoted = quoted
 
 --- ---- the child
 

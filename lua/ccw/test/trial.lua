@@ -126,15 +126,29 @@ end
 
 local FIRST, SECOND = "\xA5", "\x5A"
 
---- Whether an element, counted from 1, is the same in both.
-local function is_same(a, b, k) return differ(a.flat:rows(k, k), b.flat:rows(k, k)) == 0 end
-
---- Elements that have kept the poison in both runs: how many, and the first, from 0.
-local function untouched(first_run, second_run)
+--- The same for elements that share bytes with their neighbours.
+local function untouched_packed(first_run, second_run)
   local first, second = poisoned(first_run.type, FIRST), poisoned(first_run.type, SECOND)
+  local function is_same(a, b, k) return differ(a.flat:rows(k, k), b.flat:rows(k, k)) == 0 end
   local count, place = 0, nil
   for k = 1, first_run.count do
     if is_same(first_run, first, k) and is_same(second_run, second, k) then count, place = count + 1, place or k - 1 end
+  end
+  return count, place
+end
+
+--- Elements that have kept the poison in both runs: how many, and the first, from 0.
+local function untouched(first_run, second_run)
+  local bytes, others = first_run:bytes(), second_run:bytes()
+  local size = #bytes // first_run.count
+  if size * first_run.count ~= #bytes then return untouched_packed(first_run, second_run) end
+  local first, second = FIRST:rep(size), SECOND:rep(size)
+  local count, place, at = 0, nil, bytes:find(first, 1, true)
+  while at do
+    if (at - 1) % size == 0 and others:sub(at, at + size - 1) == second then
+      count, place, at = count + 1, place or (at - 1) // size, at + size - 1
+    end
+    at = bytes:find(first, at + 1, true)
   end
   return count, place
 end
