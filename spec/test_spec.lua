@@ -48,8 +48,7 @@ t.check(ccw.bind "maybe(x: s32[n], mask?: pred[n]) -> (y: s32[n])":to(function(x
   for i = 1, #x do y[i] = (not mask or mask[i]) and x[i] or 0 end
 end), "maybe(x: s32[n], mask?: pred[n]) -> (y: s32[n])", {
   n = { 0, 5 }, mask = { false, true },
-  oracle = function(x, mask, c)
-    if not c then mask = nil end
+  oracle = function(x, mask)
     return function(i) return (not mask or mask[i]) and x[i] or 0 end
   end,
 })
@@ -275,6 +274,34 @@ FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
   end)
 end)
 
+describe("a fault on a simulated GPU", function()
+  it("leaves the cases after it alone", function()
+    local spec = support.write("faults.lua", [==[
+      local t = require "ccw.test"
+      local lib = ccw.compile([[
+        #include <ccw/handler.h>
+        #include <ccw/kernel.h>
+
+        __global__ void copy(const float *x, float *y, int64_t n)
+        {
+          for (int64_t i = 0; i < n; ++i) y[n == 2 ? i + 100000000 : i] = x[i];
+        }
+
+        CCW_HANDLER(strays, CTX(stream, s), ARG(f32, 1, x), RET(f32, 1, y))
+        {
+          return ccw::launch<copy>(s, dim3(1), dim3(1), 0, x.data, y.data, x.dims[0]);
+        }
+      ]], { language = "c++", name = "strays.cu" })
+      t.check({ sim = lib.strays }, "strays(x: f32[n]) -> (y: f32[n])", { n = { 1, 2, 3 }, oracle = function(x) return x end })
+    ]==])
+    local output, code = run(spec)
+    assert.matches("^FAILED: strays on sim:0 n=2 %(", output)
+    assert.matches("\n      fails for n = 2 %(%d+ more cases were run%)\n", output)
+    assert.matches("\n2 passed, 1 failed, 0 skipped\n$", output)
+    assert.equal(1, code)
+  end)
+end)
+
 -- ---- shrinking and rules
 
 --- What a search finds where a case fails as f says, of values by name. Axes are given as in a check.
@@ -373,6 +400,8 @@ describe("a check that is wrong", function()
       "(x: f32[n]) -> (y: f32[n]) {eps: f32}", { n = 1 })
     refuses("bad argument #3 to 'check' ('on' is a name of the signature and an option of check: the signature needs another)", handler,
       "(x: f32[on]) -> (y: f32[on])", { on = 1 })
+    refuses("bad argument #3 to 'check' (inputs: the signature has no operand 'xs')", handler, signature,
+      { n = 1, inputs = { xs = 1 } })
     refuses("rtol: expected 0 or more, got -1", handler, signature, { n = 1, close = { rtol = -1 } })
     refuses("bad argument #3 to 'check' (on: expected \"all\" or names of devices, got tpu)", handler, signature, { n = 1, on = "tpu" })
     refuses("bad argument #3 to 'check' (oracle: expected a function, a handler or the path of an .npz, got number)", handler, signature,

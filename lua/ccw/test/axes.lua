@@ -226,8 +226,17 @@ function M.type_of(pattern, values, dtype)
   return ("%s[%s]"):format(dtype or pattern.dtype or values[pattern.letter], table.concat(dims, ","))
 end
 
---- Whether that operand is there in a case.
+--- Whether an operand or a result is there in a case.
 function M.is_there(pattern, values) return not pattern.is_optional or values[pattern.name] == true end
+
+--- The results that a case has.
+function M.results(check, values)
+  local list = {}
+  for _, pattern in ipairs(check.form.results) do
+    if M.is_there(pattern, values) then list[#list + 1] = pattern end
+  end
+  return list
+end
 
 --- Text between the processes, and back.
 function M.write(case) return table.concat(case, " ") end

@@ -82,7 +82,20 @@ local function check_close(close)
   comparison.compare(one, one, plain)
 end
 
---- A check: form, axes and fixed values, results_of(values), oracle and the other options.
+local function check_inputs(form, inputs)
+  local known, names = {}, {}
+  for place, operand in ipairs(form.operands) do
+    known[place - 1], known[operand.name], names[place] = true, true, operand.name
+  end
+  for name in next, inputs or {} do
+    if not known[name] or name == "" then
+      local near = core.near(tostring(name), names)
+      misuse(3, "inputs: the signature has no operand '%s'%s", tostring(name), near[1] and "; near: " .. near[1] or "")
+    end
+  end
+end
+
+--- A check: form, axes and fixed values, file, name, and the options.
 local function make(signature, given)
   local function fail(format, ...) misuse(2, format, ...) end
   if core.kind(signature) ~= "signature" then errors.check(misuse, 2, signature, "string") end
@@ -90,19 +103,13 @@ local function make(signature, given)
   local options, values = part(form, given)
   check_oracle(options.oracle)
   check_close(options.close)
+  check_inputs(form, options.inputs)
   local file, told = nil, {}
   if type(options.oracle) == "string" then file, told = read_file(form, options.oracle) end
   local check = axes.fill(form, values, function(format, ...) misuse(3, format, ...) end, told)
   for name, option in next, options do check[name] = option end
   check.file = file
   check.name = options.name or form.name ~= "" and form.name or nil
-  function check.results_of(all)
-    local list = {}
-    for _, pattern in ipairs(form.results) do
-      if axes.is_there(pattern, all) then list[#list + 1] = pattern end
-    end
-    return list
-  end
   return check
 end
 
@@ -114,6 +121,7 @@ local function answerer(check, place)
     local what, rest = question:match "^(%a+) ?(.*)$"
     local case = axes.parse(rest)
     local ok, kind, text = xpcall(what == "run" and trial.run or trial.explain, tostring, check, place, case, settings.seed)
+    if kind and place.name:find "^sim:" then place.device:reset() end -- after a fault it would refuse all others
     if not ok then return "test\n" .. kind end
     if what == "explain" then return kind end
     return kind and kind .. "\n" .. text or ""
@@ -143,7 +151,7 @@ local PROBE_SECONDS = 2
 --- Whether a case has no element of a result that could be wrong.
 local function is_void(check, case)
   local values = axes.values(check, case)
-  for _, pattern in ipairs(check.results_of(values)) do
+  for _, pattern in ipairs(axes.results(check, values)) do
     if core.type(axes.type_of(pattern, values)).count > 0 then return false end
   end
   return true

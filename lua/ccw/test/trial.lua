@@ -48,18 +48,19 @@ local function make_operand(check, pattern, place, values, seed)
   local from_file = check.file and check.file[pattern.name]
   if type(given) == "function" then given = given(wanted, seed, told_values(check, values)) end
   local is_range = type(given) == "table" and (given.low or given.high)
-  if from_file or given and not is_range then return array.array(wanted, from_file or given) end
+  if wanted == "token[]" then return core.buffer(wanted) end
+  if from_file or given ~= nil and not is_range then return array.array(wanted, from_file or given) end
   return array.random(wanted, seed, given)
 end
 
---- The operands of a case that are there, {pattern, buffer}, on the host.
+--- The operands of a case that are there, {pattern, place, buffer}, on the host.
 local function make_operands(check, case, values, seed)
   local list = {}
   local name = axes.name(check, case)
   for place, pattern in ipairs(check.form.operands) do
     if axes.is_there(pattern, values) then
       local own_seed = hash(seed, ("%s %d"):format(name, place))
-      list[#list + 1] = { pattern = pattern, buffer = make_operand(check, pattern, place - 1, values, own_seed) }
+      list[#list + 1] = { pattern = pattern, place = place, buffer = make_operand(check, pattern, place - 1, values, own_seed) }
     end
   end
   return list
@@ -70,6 +71,15 @@ local function make_attributes(check, values)
   for _, name in ipairs(check.form.attributes) do table_of[name] = values[name] end
   local function fail(_, ...) errors.raise("INVALID_ARGUMENT", (...):format(select(2, ...))) end
   return next(table_of) ~= nil and attributes.from(table_of, fail, 3, check.form.signature, "check") or nil
+end
+
+--- All that a case is made of: values by name, operands, patterns and types of results, attributes.
+local function make(check, case, seed)
+  local values = axes.values(check, case)
+  local made = { values = values, operands = make_operands(check, case, values, seed), patterns = axes.results(check, values), types = {} }
+  for i, pattern in ipairs(made.patterns) do made.types[i] = axes.type_of(pattern, values) end
+  made.attributes = make_attributes(check, values)
+  return made
 end
 
 --- ---- poison: what results hold before, so that what is not written shows
@@ -86,14 +96,15 @@ local function poisoned(type, byte)
   return buffer.count > 0 and buffer:set_bytes(poison_text(byte, core.type(type).bytes)) or buffer
 end
 
---- Runs it once. Returns the results on the host, and the operands as they are after it; or nil and the error.
-local function run(place, operands, types, attrs, byte, is_checked)
+--- Runs it once, its results poisoned with a byte. Returns the results on the host, and the operands as they are after it; or nil and
+--- the error.
+local function run(place, made, byte, is_checked)
   local device, there, results = place.device, {}, {}
   local is_host = device.name == "host"
-  for i, operand in ipairs(operands) do there[i] = is_host and operand.buffer:copy() or operand.buffer:to(device) end
-  for i, type in ipairs(types) do results[i] = poisoned(type, byte):to(device) end
-  local given = { device = not is_host and device or nil, checked = is_checked or false }
-  local ok, err = errors.try(call.call, place.handler, there, results, attrs, given)
+  for i, operand in ipairs(made.operands) do there[i] = is_host and operand.buffer:copy() or operand.buffer:to(device) end
+  for i, type in ipairs(made.types) do results[i] = poisoned(type, byte):to(device) end
+  local options = { device = not is_host and device or nil, checked = is_checked or false }
+  local ok, err = errors.try(call.call, place.handler, there, results, made.attributes, options)
   if ok == nil then return nil, err end
   if not is_host then
     for i, result in ipairs(results) do results[i] = result:to "host" end
@@ -155,7 +166,7 @@ end
 
 --- Nothing where all results are written. An element may be by chance what it was poisoned with: another run, with another poison,
 --- tells.
-local function unwritten(patterns, results, run_again)
+local function unwritten(made, results, run_again)
   local again
   for i, result in ipairs(results) do
     if result.dtype ~= "token" and result.count > 0 and differ(result, poisoned(result.type, FIRST)) < result.count then
@@ -163,7 +174,7 @@ local function unwritten(patterns, results, run_again)
       local count, first = untouched(result, again and again[i] or result)
       if count > 0 then
         local place = core.index_text(result, first)
-        return ("%s: %d of %d elements are never written%s"):format(patterns[i].label, count, result.count,
+        return ("%s: %d of %d elements are never written%s"):format(made.patterns[i].label, count, result.count,
           place ~= "" and ", the first " .. place or "")
       end
     end
@@ -180,49 +191,54 @@ local function expected_of(value, pattern, values)
   return array.array(type, value)
 end
 
-local function ask_function(check, operands, values)
-  local c, results, arguments = told_values(check, values), {}, {}
-  for i, operand in ipairs(operands) do
-    local buffer = operand.buffer
-    arguments[i] = buffer.dtype == wide(buffer.dtype) and buffer:copy() or buffer:as(wide(buffer.dtype))
-  end
-  for i, pattern in ipairs(check.results_of(values)) do
-    results[i] = core.buffer(axes.type_of(pattern, values, wide(pattern.dtype or values[pattern.letter])), true)
+--- What the oracle is told of a case, and the results that it may write.
+local function told_with_results(check, made)
+  local c, results = told_values(check, made.values), {}
+  for i, pattern in ipairs(made.patterns) do
+    results[i] = core.buffer(axes.type_of(pattern, made.values, wide(pattern.dtype or made.values[pattern.letter])), true)
     if pattern.name ~= "" and c[pattern.name] == nil then c[pattern.name] = results[i] end
   end
   c.results = c.results or results
-  local count = #arguments
+  return c, results
+end
+
+--- The expected results of a function: those it returns, else what it has written. Operands that are not there are nil.
+local function ask_function(check, made)
+  local arguments, count = {}, #check.form.operands
+  for _, operand in ipairs(made.operands) do
+    local dtype = operand.buffer.dtype
+    arguments[operand.place] = dtype == wide(dtype) and operand.buffer:copy() or operand.buffer:as(wide(dtype))
+  end
+  local c, results = told_with_results(check, made)
   arguments[count + 1] = c
   local returned = table.pack(check.oracle(table.unpack(arguments, 1, count + 1)))
-  for i, pattern in ipairs(check.results_of(values)) do
-    if returned[i] ~= nil then results[i] = expected_of(returned[i], pattern, values) end
+  for i, pattern in ipairs(made.patterns) do
+    if returned[i] ~= nil then results[i] = expected_of(returned[i], pattern, made.values) end
   end
   return results
 end
 
-local function ask_handler(check, operands, types, attrs)
+local function ask_handler(check, made)
   local list = {}
-  for i, operand in ipairs(operands) do list[i] = operand.buffer end
-  return call.call(check.oracle, list, types, attrs)
+  for i, operand in ipairs(made.operands) do list[i] = operand.buffer end
+  return call.call(check.oracle, list, made.types, made.attributes)
+end
+
+local function ask_file(check, made)
+  local results = {}
+  for i, pattern in ipairs(made.patterns) do
+    results[i] = check.file[pattern.name]
+    if not results[i] then error(("%s has no array '%s'"):format(check.oracle, pattern.name), 0) end
+  end
+  return results
 end
 
 --- The results that are expected, or nil and why there are none.
-local function expect(check, operands, types, attrs, values)
-  if check.file then
-    local results = {}
-    for i, pattern in ipairs(check.results_of(values)) do
-      local found = check.file[pattern.name]
-      if not found then return nil, ("the file has no array '%s'"):format(pattern.name) end
-      results[i] = found
-    end
-    return results
-  end
-  local ask = type(check.oracle) == "function" and ask_function or ask_handler
-  local ok, results = xpcall(ask, function(err)
-    return errors.is_error(err) and err or tostring(err)
-  end, check, operands, type(check.oracle) == "function" and values or types, attrs)
+local function expect(check, made)
+  local ask = check.file and ask_file or type(check.oracle) == "function" and ask_function or ask_handler
+  local ok, results = xpcall(ask, tostring, check, made)
   if ok then return results end
-  return nil, tostring(results)
+  return nil, results
 end
 
 --- How results of a dtype are compared: integers exactly, others closely, a NaN being a NaN.
@@ -259,36 +275,32 @@ end
 
 --- ---- a case
 
---- Runs a case at a place. Returns nothing where all is well, else the kind of the failure, a word, and what it is.
-function M.run(check, place, case, seed)
-  local values = axes.values(check, case)
-  local operands = make_operands(check, case, values, seed)
-  local patterns, types = check.results_of(values), {}
-  for i, pattern in ipairs(patterns) do types[i] = axes.type_of(pattern, values) end
-  local attrs = make_attributes(check, values)
-  local results, after = run(place, operands, types, attrs, FIRST, check.checked)
-  if not results then return "error " .. after.code, tostring(after) end
-  local problem = changed_operand(operands, after)
-  if problem then return "operand", problem end
-  problem = unwritten(patterns, results, function() return (run(place, operands, types, attrs, SECOND, check.checked)) end)
-  if problem then return "unwritten", problem end
-  if not check.oracle then return nil end
-  local expected, why = expect(check, operands, types, attrs, values)
+--- What is wrong with results, beside those of the oracle.
+local function judge(check, made, results)
+  local expected, why = expect(check, made)
   if not expected then return "oracle", "the oracle fails: " .. why end
-  if core.kind(expected) == "buffer" then expected = { expected } end
-  for i, pattern in ipairs(patterns) do
+  for i, pattern in ipairs(made.patterns) do
     local kind, text = difference(check, pattern, results[i], expected[i])
     if kind then return kind, text end
   end
 end
 
+--- Runs a case at a place. Returns nothing where all is well, else the kind of the failure, a word, and what it is.
+function M.run(check, place, case, seed)
+  local made = make(check, case, seed)
+  local results, after = run(place, made, FIRST, check.checked)
+  if not results then return "error " .. after.code, tostring(after) end
+  local problem = changed_operand(made.operands, after)
+  if problem then return "operand", problem end
+  problem = unwritten(made, results, function() return (run(place, made, SECOND, check.checked)) end)
+  if problem then return "unwritten", problem end
+  if check.oracle then return judge(check, made, results) end
+end
+
 --- What a checked call finds in a case that fails, on the host, of a handler in C: "" for nothing.
 function M.explain(check, place, case, seed)
   if place.device.name ~= "host" or core.kind(place.handler) ~= "handler" or place.handler.library == "" then return "" end
-  local values = axes.values(check, case)
-  local types = {}
-  for i, pattern in ipairs(check.results_of(values)) do types[i] = axes.type_of(pattern, values) end
-  local _, err = run(place, make_operands(check, case, values, seed), types, make_attributes(check, values), FIRST, true)
+  local _, err = run(place, make(check, case, seed), FIRST, true)
   return errors.is_error(err) and err.message or ""
 end
 
