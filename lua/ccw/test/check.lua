@@ -195,19 +195,24 @@ local function found_lines(group, found, case, is_first)
   return lines
 end
 
-local unsearched = { oracle = true, test = true } -- what is wrong with the test itself
+--- Whether nothing is to be learned from a failure by running other cases: where it is the test that is wrong; and where a GPU
+--- itself may have failed, which then refuses all that comes after.
+local function is_unsearchable(group, kind)
+  return kind == "oracle" or kind == "test" or group.runner.is_here and kind:find "^error " ~= nil
+end
 
 --- All that is told of a case that failed.
 local function describe(group, one, kind, text)
   local check, case, smallest = group.check, one.case, one.case
   local lines, is_first = { ("%s:%d: %s"):format(group.site.short_src, group.site.currentline, text) }, true
-  if #check.axes > 0 and check.shrink ~= false and not settings.only and not unsearched[kind] then
+  if #check.axes > 0 and check.shrink ~= false and not settings.only and not is_unsearchable(group, kind) then
     local known = known_search(group, kind, case)
     local found = known or search(group, kind, case)
     smallest, is_first = found.smallest, not known
     for _, line in ipairs(found_lines(group, found, case, is_first)) do lines[#lines + 1] = line end
   end
-  lines[#lines + 1] = is_first and kind ~= "time" and not unsearched[kind] and explanation(group, smallest, text) or nil
+  local explains = is_first and kind ~= "time" and not is_unsearchable(group, kind)
+  lines[#lines + 1] = explains and explanation(group, smallest, text) or nil
   lines[#lines + 1] = "  again: " .. suite.again(group.site, one.number, axes.changes(check, smallest, one.origin))
   return table.concat(lines, "\n")
 end
