@@ -33,6 +33,18 @@ describe("without memory", function()
     end) > 20)
   end)
 
+  it("files and slices fail cleanly", function()
+    local path, x = support.temporary() .. "/exhaust", ccw.random("s4[3,5]", 1)
+    for _, ending in ipairs { ".npy", ".npz" } do
+      local is_one = ending == ".npy"
+      assert.is_true(exhaust(function()
+        ccw.write(path .. ending, is_one and x or { x = x, y = ccw.c64 { 1 } })
+        local y = ccw.read(path .. ending, { dtype = "s4" })
+        return tostring((is_one and y or y.x):slice({ 3, 1, -2 }, 2)) .. tostring(ccw.array_from_text "s32[2] {1, 2}")
+      end) > 10)
+    end
+  end)
+
   it("attributes fail cleanly", function()
     assert.is_true(exhaust(function()
       return tostring(ccw.attrs { a = 1, b = { c = "x", d = { 1, 2 }, e = { f = true } }, g = ccw.s8 { 1 } })

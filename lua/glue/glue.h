@@ -7,6 +7,9 @@
 #ifndef CCW_GLUE_H
 #define CCW_GLUE_H
 
+#include <limits.h>
+#include <sys/types.h>
+
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -16,7 +19,7 @@
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
     CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[], CCW_DEVICE[], CCW_STREAM[],
-    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[];
+    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[], CCW_FILE[], CCW_ARCHIVE[], CCW_MEMBER[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -181,6 +184,21 @@ void check_lender(lua_State *L, const ccw_loan *loan);
 void hold_lender(void *lender);
 void let_go_of_lender(void *lender);
 
+/* The same of any buffer, lent or not, which lives at least as long. */
+void hold_buffer(ccw_buffer *buffer);
+void let_go_of_buffer(ccw_buffer *buffer);
+
+/* ---- files --------------------------------------------------------------------------------------------------------- */
+
+/* What the system says of an errno. */
+ccw_status status_of_system(int error);
+
+/* Opens a file to be read, which must be one: no folder, pipe or device. */
+ccw_status open_regular(const char *path, int *out_descriptor, int64_t *out_size);
+
+/* The file that is to be replaced where that path is written, and its permissions; 0: there is none yet. */
+ccw_status find_target(const char *path, char target[PATH_MAX], mode_t *out_mode);
+
 /* ---- the modules --------------------------------------------------------------------------------------------------- */
 
 CCW_API int luaopen_ccw_core(lua_State *L);
@@ -210,5 +228,7 @@ void open_closures(lua_State *L);
 void open_patterns(lua_State *L);
 void open_compilers(lua_State *L);
 void open_kernels(lua_State *L);
+void open_files(lua_State *L);
+void open_archives(lua_State *L);
 
 #endif
