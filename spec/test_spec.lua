@@ -188,11 +188,21 @@ FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
 
   it("names the test in which the process ends #plain", function()
     local output, code = run "spec/testing/plain.lua --filter crashes"
-    assert.matches("ccw: crash: execute: the handler crashed, and ends ccw\nccw: it was in spec/testing/plain.lua:22: crashes\n", output, 1,
+    assert.matches("ccw: crash: execute: the handler crashed, and ends ccw\nccw: it was in spec/testing/plain.lua:29: crashes\n", output, 1,
       true)
     assert.not_equal(0, code)
-    output, code = run "spec/testing/plain.lua --filter hangs --time-limit 0.2"
-    assert.equal("spec/testing/plain.lua:24: hangs: it took more time than it has, which ends the run\n", output)
+    output, code = run "spec/testing/plain.lua --filter sleeps --time-limit 0.2 -o TAP"
+    assert.equal("spec/testing/plain.lua:35: sleeps: it was not done in time and could not be stopped, which ends the run\n", output)
+    assert.equal(1, code)
+  end)
+
+  it("stops a test in Lua that takes longer than was asked for", function()
+    local output, code = run "spec/testing/plain.lua --filter hangs --filter passes --time-limit 0.2"
+    assert.equal([[
+FAILED: plain hangs (spec/testing/plain.lua:31)
+    it was not done after 0.2 seconds
+1 passed, 1 failed, 0 skipped
+]], output)
     assert.equal(1, code)
   end)
 
@@ -201,7 +211,7 @@ FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
     assert.equal("skipped: plain is skipped: for a reason\n1 passed, 0 failed, 1 skipped\n", output)
     assert.equal(0, code)
     output, code = run "spec/testing/plain.lua --filter fails --filter passes"
-    assert.matches("^FAILED: plain fails %(spec/testing/plain.lua:20%)\n    Expected objects to be equal.-\n1 passed, 1 failed, 0 skipped",
+    assert.matches("^FAILED: plain fails %(spec/testing/plain.lua:27%)\n    Expected objects to be equal.-\n1 passed, 1 failed, 0 skipped",
       output)
     assert.equal(1, code)
     for arguments, text in pairs {
@@ -406,8 +416,17 @@ describe("a check that is wrong", function()
     refuses("bad argument #3 to 'check' (on: expected \"all\" or names of devices, got tpu)", handler, signature, { n = 1, on = "tpu" })
     refuses("bad argument #3 to 'check' (oracle: expected a function, a handler or the path of an .npz, got number)", handler, signature,
       { n = 1, oracle = 5 })
+    refuses("it declares tests, which a test cannot: call it in a describe, or in the file itself", handler, signature, { n = 1 })
     support.refuses("bad argument #3 to 'refuses_misuse' (except: no variant is called 'arg 0 as f65[1]'; near: arg 0 as f64[1])",
       t.refuses_misuse, handler, "(f32[1]) -> (f32[1])", { except = { "arg 0 as f65[1]" } })
+  end)
+end)
+
+describe("the help", function()
+  it("tells of each function", function()
+    local help = require "ccw.help"
+    for name in pairs(t) do assert.matches("^ccw.test." .. name .. "%(", help.text("ccw.test." .. name)) end
+    assert.matches("- oracle: function(x, w, ..., c)", help.text "ccw.test.check", 1, true)
   end)
 end)
 

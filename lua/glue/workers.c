@@ -207,32 +207,57 @@ static int worker_over(lua_State *L)
 
 /* ---- what runs here -------------------------------------------------------------------------------------------------- */
 
+static lua_State *volatile limited; /* where what has a limit runs */
+static double limit_seconds;
+
+static void start_timer(void)
+{
+  struct itimerval timer = {.it_value = {.tv_sec = (time_t)limit_seconds}};
+  timer.it_value.tv_usec = (suseconds_t)((limit_seconds - (double)timer.it_value.tv_sec) * 1e6);
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void stop(lua_State *L, lua_Debug *event)
+{
+  (void)event;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "it was not done after %f seconds", limit_seconds);
+}
+
+/* Lua is stopped with an error. What goes on in spite of that, such as a handler in C, ends the process in as long again. */
 static void on_time(int number)
 {
   (void)number;
-  static const char late[] = ": it took more time than it has, which ends the run\n";
+  if (limited) {
+    lua_sethook(limited, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    limited = NULL;
+    start_timer();
+    return;
+  }
+  static const char late[] = ": it was not done in time and could not be stopped, which ends the run\n";
   ssize_t ignored = write(STDERR_FILENO, note, strlen(note));
   ignored = write(STDERR_FILENO, late, sizeof late - 1);
   (void)ignored;
   _exit(1);
 }
 
-/* watch([text, seconds]). What this process is about to run: said when it crashes, and when it takes longer than that, which ends
- * the process; 0 is no limit. Without arguments it is over. */
+/* watch([text, seconds]). What this process is about to run: said when it crashes. When it takes longer than that an error is raised
+ * in it, and it ends the process where that does not stop it; 0 is no limit. Without arguments it is over. */
 static int watch(lua_State *L)
 {
-  static bool is_limited;
   const char *text = luaL_optstring(L, 1, NULL);
   double seconds = luaL_optnumber(L, 2, 0);
   is_noted = false;
   if (text) snprintf(note, sizeof note, "%s", text);
   is_noted = text;
-  if (seconds <= 0 && !is_limited) return 0;
-  is_limited = seconds > 0;
-  if (is_limited) signal(SIGALRM, on_time);
-  struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
-  timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
-  setitimer(ITIMER_REAL, &timer, NULL);
+  if (seconds <= 0 && limit_seconds <= 0) return 0;
+  limited = NULL;
+  limit_seconds = seconds > 0 ? seconds : 0;
+  start_timer();
+  lua_sethook(L, NULL, 0, 0); /* one that came too late */
+  if (limit_seconds <= 0) return 0;
+  limited = L;
+  signal(SIGALRM, on_time);
   return 0;
 }
 

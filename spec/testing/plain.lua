@@ -10,6 +10,13 @@ CCW_HANDLER(crash, RET(f32, 0, y))
   *y.data = 1;
   return ccw_ok();
 }
+
+CCW_HANDLER(sleep_long, RET(f32, 0, y))
+{
+  for (volatile int waits = 1; waits;) continue;
+  *y.data = 1;
+  return ccw_ok();
+}
 ]], { name = "crash.c", flags = { "-Wno-array-bounds" } })
 
 describe("plain", function()
@@ -24,4 +31,6 @@ describe("plain", function()
   it("hangs", function()
     while true do ccw.f32 { 1 } end
   end)
+
+  it("sleeps", function() ccw.call(lib.sleep_long, {}, "f32[]") end)
 end)

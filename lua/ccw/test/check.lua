@@ -146,7 +146,7 @@ local function known_search(group, kind, case)
   end
 end
 
-local PROBE_SECONDS = 2
+local PROBE_SECONDS, MOST_SEARCHES = 2, 3
 
 --- Whether a case has no element of a result that could be wrong.
 local function is_void(check, case)
@@ -207,9 +207,9 @@ local function describe(group, one, kind, text)
   local lines, is_first = { ("%s:%d: %s"):format(group.site.short_src, group.site.currentline, text) }, true
   if #check.axes > 0 and check.shrink ~= false and not settings.only and not is_unsearchable(group, kind) then
     local known = known_search(group, kind, case)
-    local found = known or search(group, kind, case)
-    smallest, is_first = found.smallest, not known
-    for _, line in ipairs(found_lines(group, found, case, is_first)) do lines[#lines + 1] = line end
+    local found = known or #group.searches < MOST_SEARCHES and search(group, kind, case) or nil
+    smallest, is_first = found and found.smallest or case, not known
+    for _, line in ipairs(found and found_lines(group, found, case, is_first) or {}) do lines[#lines + 1] = line end
   end
   local explains = is_first and kind ~= "time" and not is_unsearchable(group, kind)
   lines[#lines + 1] = explains and explanation(group, smallest, text) or nil

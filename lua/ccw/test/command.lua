@@ -123,74 +123,64 @@ local function watch(is_limited)
     return nil, true
   end)
 end
---- Runs busted with what it is told; gives its exit code, and what was counted.
-local function run_busted(options, program)
-  local output = require "ccw.test.output"
+
+--- The output of that name, one of ours or of busted's, or a file; says why, and gives nothing, where there is none.
+local function find_output(name, program)
+  if name == "plain" then return require "ccw.test.output".handler(program) end
+  local load, from = require, "busted.outputHandlers." .. name
+  if name:find "%.lua$" then load, from = dofile, name end
+  warn "@off" -- what an output of busted's is made of may be out of date, which is nobody's business here
+  local found, make = pcall(load, from)
+  warn "@on"
+  if found and type(make) == "function" then return make end
+  say(("--output: there is no output '%s': plain, TAP, junit, gtest, utfTerminal, plainTerminal, or a file.lua"):format(name))
+end
+
+--- Runs busted with that output and what it is told; gives its exit code, and what was counted.
+local function run_busted(options, make)
   local counts
-  local function counting(make)
-    return function(...)
-      counts = output.counter()
-      watch(options.time_limit ~= nil)
-      return make(...)
-    end
+  package.loaded["ccw.test.present"] = function(...) -- under which name busted finds it
+    counts = require "ccw.test.output".counter()
+    watch(options.time_limit ~= nil)
+    return make(...)
   end
-  local name = options.output
-  if name == "plain" then
-    package.loaded["ccw.test.plain"] = counting(output.handler(program))
-    name = "ccw.test.plain"
-  else
-    local module = "busted.outputHandlers." .. name
-    warn "@off" -- what an output of busted's is made of may be out of date, which is nobody's business here
-    local found, make = pcall(name:find "%.lua$" and dofile or require, name:find "%.lua$" and name or module)
-    warn "@on"
-    if not found or type(make) ~= "function" then
-      say(("--output: there is no output '%s': plain, TAP, junit, gtest, utfTerminal, plainTerminal, or a file.lua"):format(name))
-      return MISUSE
-    end
-    package.loaded["ccw.test.other"] = counting(make)
-    name = "ccw.test.other"
-  end
-  _G.arg = arguments_of(options, name)
+  _G.arg = arguments_of(options, "ccw.test.present")
   local code = until_exit(function() require "busted.runner" { standalone = false } end)
   return code, counts
 end
 
-local function closing_line(counts) return ("%d passed, %d failed, %d skipped"):format(counts.passed, counts.failed, counts.skipped) end
+--- Why there is nothing to run; nil where there is. The specs are those of the folder spec where none is named.
+local function complaint(options)
+  if not pcall(require, "busted.runner") then return "busted is not here: install lua-busted, or its rock" end
+  if #options.specs == 0 and exists "spec" then options.specs = { "spec" } end
+  if #options.specs == 0 then
+    return "there is no folder spec/ here: name the specs, ccw test FILE ..., or put them there as spec/NAME_spec.lua"
+  end
+  for _, path in ipairs(options.specs) do
+    if not exists(path) then return path .. " is not there" end
+  end
+end
 
 --- command(arguments, program) -> exit code. What `ccw test` does.
 function M.command(arguments, program)
-  local p = parser()
-  local ok, options = p:pparse(arguments)
-  if not ok then
-    say(options .. "; ccw test --help tells what there is")
+  local ok, options = parser():pparse(arguments)
+  local problem = not ok and options .. "; ccw test --help tells what there is" or complaint(options)
+  if problem then
+    say(problem)
     return MISUSE
   end
-  if not pcall(require, "busted.runner") then
-    say "busted is not here: install lua-busted, or its rock"
-    return MISUSE
-  end
-  if #options.specs == 0 and exists "spec" then options.specs = { "spec" } end
-  if #options.specs == 0 then
-    say "there is no folder spec/ here: name the specs, ccw test FILE ..., or put them there as spec/NAME_spec.lua"
-    return MISUSE
-  end
-  for _, path in ipairs(options.specs) do
-    if not exists(path) then
-      say(("%s is not there"):format(path))
-      return MISUSE
-    end
-  end
-  if not configure(options) then return MISUSE end
+  local output = configure(options) and find_output(options.output, program)
+  if not output then return MISUSE end
   _G.ccw = require "ccw"
-  local code, counts = run_busted(options, program)
+  io.stdout:setvbuf "line" -- what was told before a crash is told
+  local code, counts = run_busted(options, output)
   if code == MISUSE or not counts or options.list then return code end
-  local to = options.output == "plain" and io.stdout or io.stderr
-  io.stdout:flush()
-  to:write(closing_line(counts), "\n")
-  if counts.failed > 0 then return FAILED end
-  if counts.passed + counts.skipped > 0 then return code == 0 and PASSED or FAILED end
-  say(settings.only and ("no case has the number %d"):format(settings.only.number) or "no test matches")
-  return MISUSE
+  local is_empty = counts.passed + counts.failed + counts.skipped == 0
+  if is_empty then say(settings.only and ("no case has the number %d"):format(settings.only.number) or "no test matches") end
+  local to = options.output == "plain" and io.stdout or io.stderr -- beside what a program reads
+  to:write(("%d passed, %d failed, %d skipped\n"):format(counts.passed, counts.failed, counts.skipped))
+  if is_empty then return MISUSE end
+  return counts.failed == 0 and code == 0 and PASSED or FAILED
 end
 
 return M

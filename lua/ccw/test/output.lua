@@ -24,7 +24,10 @@ local function describe(entry, write)
   local message = entry.message
   if type(message) ~= "string" then message = message and tostring(message) or "nothing more is known" end
   local place, what = place_of(entry), entry.element.descriptor == "it" and "FAILED" or "ERROR"
-  if place and message:sub(1, #place + 2) == place .. ": " then message = message:sub(#place + 3) end
+  local own = is_own(entry.trace) and ("%s:%d"):format(entry.trace.short_src, entry.trace.currentline)
+  for prefix in pairs { [place or ""] = true, [own or ""] = true } do -- said already, or of no use
+    if prefix ~= "" and message:sub(1, #prefix + 2) == prefix .. ": " then message = message:sub(#prefix + 3) end
+  end
   write(("%s: %s%s\n%s\n"):format(what, entry.name, place and (" (%s)"):format(place) or "", indent(message)))
 end
 

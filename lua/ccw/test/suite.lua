@@ -42,6 +42,10 @@ local function begin(what)
     current = element
     return nil, true
   end)
+  busted.subscribe({ "test", "end" }, function()
+    current = nil
+    return nil, true
+  end)
   busted.subscribe({ "register", "it" }, function(_, f)
     return nil, not settings.only or is_ours[f] == true
   end, { priority = 1 })
@@ -66,7 +70,13 @@ function M.open(what)
 end
 
 --- A block of tests, f() declares them.
-function M.describe(name, site, f) busted.publish({ "register", "describe" }, name, f, site, nil) end
+function M.describe(name, site, f)
+  if current then
+    error(("%s:%d: it declares tests, which a test cannot: call it in a describe, or in the file itself"):format(site.short_src,
+      site.currentline), 0)
+  end
+  busted.publish({ "register", "describe" }, name, f, site, nil)
+end
 
 --- One test.
 function M.it(name, site, f)
