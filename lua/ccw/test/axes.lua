@@ -42,6 +42,7 @@ function M.read(signature, fail)
   local form = { name = signature.name, signature = signature, operands = {}, results = {}, names = {}, is_letter = {}, attributes = {},
     kinds = core.attribute_kinds(signature) }
   local function note(name, is_letter)
+    if form.is_letter[name] == not is_letter then fail("'%s' is a dtype and a size in the signature", name) end
     if form.is_letter[name] == nil then form.names[#form.names + 1] = name end
     form.is_letter[name] = is_letter
   end
@@ -94,7 +95,7 @@ local function is_axis(value, kind)
 end
 
 --- How a value is called in the name of a case.
-local function text_of(value)
+function M.text_of(value)
   if type(value) == "table" then
     local parts = {}
     for _, item in ipairs(value) do parts[#parts + 1] = tostring(item) end
@@ -178,7 +179,7 @@ end
 --- "T=f32 r=4 n=33".
 function M.name(check, case)
   local parts = {}
-  for i, axis in ipairs(check.axes) do parts[i] = axis.name .. "=" .. text_of(M.value(axis, case)) end
+  for i, axis in ipairs(check.axes) do parts[i] = axis.name .. "=" .. M.text_of(M.value(axis, case)) end
   return table.concat(parts, " ")
 end
 
@@ -186,7 +187,7 @@ end
 function M.changes(check, case, from)
   local parts = {}
   for i, axis in ipairs(check.axes) do
-    if case[i] ~= from[i] then parts[#parts + 1] = axis.name .. "=" .. text_of(M.value(axis, case)) end
+    if case[i] ~= from[i] then parts[#parts + 1] = axis.name .. "=" .. M.text_of(M.value(axis, case)) end
   end
   return table.concat(parts, ",")
 end
@@ -200,7 +201,7 @@ function M.changed(check, case, changes)
     if text then
       local found = axis.is_size and math.tointeger(tonumber(text)) or nil
       for place, value in ipairs(axis.values) do
-        if not axis.is_size and text_of(value) == text then found = place end
+        if not axis.is_size and M.text_of(value) == text then found = place end
       end
       if not found or found < 0 then return nil, ("no value of %s is called %s"):format(axis.name, text) end
       copy[i], left[axis.name] = found, nil

@@ -191,7 +191,7 @@ local function found_lines(group, found, case, is_first)
     local _, why = run(group, found.smallest, group.seconds)
     lines[1] = ("  smallest that fails: %s%s"):format(smallest, why and ": " .. why or "")
   end
-  lines[2] = ("  %s (%d more cases were run%s)"):format(rule, found.runs, found.is_cut and ", and then there was no more time" or "")
+  lines[2] = ("  %s (%d more cases were run%s)"):format(rule, found.runs, found.is_cut and ", and then the search ended" or "")
   return lines
 end
 

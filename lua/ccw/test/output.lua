@@ -4,7 +4,7 @@ local core = require "ccw.core"
 
 local M = {}
 
-local WIDTH, SECONDS = 78, 0.1
+local SECONDS = 0.1 --- between two lines of progress
 
 --- Whether a trace is of ccw's own code: then where the test was declared says more.
 local function is_own(trace)
@@ -36,16 +36,17 @@ function M.handler(program)
   return function()
     local busted = require "busted"
     local handler = require "busted.outputHandlers.base"()
-    local shows, last, ran = program.is_terminal(1), 0, 0
+    local terminal = os.getenv "TERM"
+    local shows, last, ran = program.is_terminal(1) and terminal and terminal ~= "dumb", 0, 0
 
-    local function progress(text) io.write("\r\27[K", text) end
+    --- In the place of what was there: one line, which the terminal cuts where it is too long.
+    local function progress(text) io.write("\r\27[K\27[?7l", text, "\27[?7h") end
 
     function handler.testStart(element)
       local now = core.clock()
       if shows and now - last > SECONDS then
         local failed = handler.failuresCount + handler.errorsCount
-        local text = ("%d done%s  %s"):format(ran, failed > 0 and (", %d failed"):format(failed) or "", handler.getFullName(element))
-        progress(#text > WIDTH and text:sub(1, WIDTH - 3) .. "..." or text)
+        progress(("%d done%s  %s"):format(ran, failed > 0 and (", %d failed"):format(failed) or "", handler.getFullName(element)))
         io.flush()
         last = now
       end

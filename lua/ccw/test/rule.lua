@@ -52,18 +52,13 @@ local function of_size(list, axis, sizes)
   end
 end
 
-local function of_values(list, axis, check)
-  local a, texts = axis.place, {}
-  for i in ipairs(axis.values) do
-    local case = {}
-    for j in ipairs(check.axes) do case[j] = j == a and i or 1 end
-    texts[i] = axes.name({ axes = { axis } }, { case[a] }):match "=(.*)$"
+local function of_values(list, axis)
+  local a = axis.place
+  for i, value in ipairs(axis.values) do
+    list[#list + 1] = { text = ("for %s = %s"):format(axis.name, axes.text_of(value)), holds = function(case) return case[a] == i end }
   end
-  for i, text in ipairs(texts) do
-    list[#list + 1] = { text = ("for %s = %s"):format(axis.name, text), holds = function(case) return case[a] == i end }
-  end
-  for i, text in ipairs(texts) do
-    list[#list + 1] = { text = ("where %s ~= %s"):format(axis.name, text), holds = function(case) return case[a] ~= i end }
+  for i, value in ipairs(axis.values) do
+    list[#list + 1] = { text = ("where %s ~= %s"):format(axis.name, axes.text_of(value)), holds = function(case) return case[a] ~= i end }
   end
 end
 
@@ -86,7 +81,7 @@ end
 function M.all(check, sizes)
   local list = { { text = "in every case that was tried", holds = function() return true end } }
   for _, axis in ipairs(check.axes) do
-    if not axis.is_size then of_values(list, axis, check) end
+    if not axis.is_size then of_values(list, axis) end
   end
   for _, axis in ipairs(check.axes) do
     if axis.is_size then of_size(list, axis, sizes[axis.name]) end

@@ -78,7 +78,7 @@ function search:shrink_axis(case, axis)
   return case
 end
 
---- The smallest case that fails, from one that does: no value alone can be less.
+--- The smallest case that fails, from one that does: no value alone can be less, of those that are tried.
 function search:smallest(case)
   while true do
     local before = axes.write(case)
