@@ -3,7 +3,7 @@ package.path = "scripts/benchmarks/?.lua;" .. package.path
 local figures = require "figures"
 
 local build, tsv = arg[1], arg[2] == "--tsv"
-local ROUNDS = 7
+local ROUNDS = 5
 
 --- A spec in the folder of benchmarks.
 local function write(name, text)
