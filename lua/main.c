@@ -64,13 +64,19 @@ static int interruptible(lua_State *L)
 static void on_crash(int number)
 {
   const char *doing, *name = ccw_call_running(&doing);
-  if (name) {
+  if (name && !is_worker()) {
     say("ccw: ");
     say(name);
     say(": ");
     say(doing);
     say(strcmp(doing, "metadata") == 0 ? ": the function crashed when it was asked for it: is it an FFI handler?\n"
                                        : ": the handler crashed, and ends ccw\n");
+  }
+  const char *test = watched();
+  if (test) {
+    say("ccw: it was in ");
+    say(test);
+    say("\n");
   }
   signal(number, SIG_DFL); /* what caused it happens again, and ends the program as it would have */
 }

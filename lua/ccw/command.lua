@@ -34,9 +34,11 @@ local function parser()
   local argparse = require "argparse"
   local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
   p:usage [=[
-Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]
+Usage: ccw [-h] [--version] [--no-init] [-e CODE] [FILE [ARGUMENTS]]
        ccw inspect LIBRARY [HANDLER ...]
-       ccw run CALL --lib LIBRARY ...]=]
+       ccw run CALL --lib LIBRARY ...
+       ccw test [SPEC ...]
+       ccw lesson [LESSON]]=]
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--version", "Print the version and how this program was built.")
   p:epilog [[
@@ -47,12 +49,13 @@ ccw inspect LIBRARY lists the signatures of the handlers in a library. Those tha
 read from the file, of which nothing runs; others are asked in a child process, with API version and traits
 where they are named.
 
-ccw run CALL --lib LIBRARY runs a custom call that is written as StableHLO or HLO: ccw run --help.]]
+ccw run runs a custom call that is written as StableHLO or HLO, ccw test specs with busted, and ccw lesson
+teaches custom calls; each tells more with --help.]]
   return p
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
-local verbs = { inspect = "ccw.inspect", run = "ccw.text.run" }
+local verbs = { inspect = "ccw.inspect", run = "ccw.text.run", test = "ccw.test.command", lesson = "ccw.lesson" }
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)
