@@ -29,6 +29,10 @@ for _, name in ipairs(stages) do is_stage[name] = true end
 
 local misuse_of_to = errors.misuse_of "to"
 
+--- What handlers were made of, for those who want to see more of one, such as the exercises of a lesson: by handler its binding, its
+--- function f, and parameters, a list of what that gets, each with name and word.
+M.made = setmetatable({}, { __mode = "k" })
+
 --- A binding of words: lists of texts by family, the families in order, and decoders by the name of the attribute.
 local function new(binding) return setmetatable(binding, meta) end
 
@@ -197,13 +201,14 @@ end
 -- makes state returns the state, see binding:stage. The handler is a true XLA_FFI_Handler:
 -- it may be registered, and called from any thread.
 function methods:to(f)
+  if getmetatable(self) ~= meta then misuse_of_to(1, "a method is called with a colon, b:to(f)") end
   errors.check(misuse_of_to, 1, f, "function")
   local parameters = self.signature:parameters()
-  local order, names = numbers(self, parameters), {}
+  local order, names, ordered = numbers(self, parameters), {}, {}
   check_contexts(self, parameters)
   for i, number in ipairs(order) do
     local parameter = parameters[number]
-    names[i] = called(parameter)
+    names[i], ordered[i] = called(parameter), parameter
     local own = parameter.word == "attr" and parameter.text:match "^[%a_][%w_]*$"
     if own and not built_in[own] and not decoder_of(self, parameter) then
       misuse_of_to(1, "attribute '%s': no kind is called '%s': say what it is, ccw.bind(signature, {%s = ...}); there are " ..
@@ -221,7 +226,9 @@ function methods:to(f)
     local parameter = parameters[number]
     functions[i] = decoder_of(self, parameter) or false
   end
-  return core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions, self.of_stage)
+  local handler = core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions, self.of_stage)
+  M.made[handler] = { binding = self, f = f, parameters = ordered }
+  return handler
 end
 
 --- promise: what a handler in Lua returns when its work is not done yet; see ccw.promise.

@@ -33,7 +33,7 @@ end
 local function parser()
   local argparse = require "argparse"
   local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
-  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
+  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]\n       ccw lesson [LESSON]"
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--version", "Print the version and how this program was built.")
   p:epilog [[
@@ -42,12 +42,21 @@ is a prompt, at which ?name explains a name.
 
 ccw inspect LIBRARY lists the signatures of the handlers in a library. Those that carry theirs as data are
 read from the file, of which nothing runs; others are asked in a child process, with API version and traits
-where they are named.]]
+where they are named.
+
+ccw lesson teaches custom calls: ccw lesson --help tells more.]]
   return p
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
-local verbs = { inspect = "ccw.inspect" }
+local verbs = { inspect = "ccw.inspect", lesson = "ccw.lesson" }
+
+--- Whether a file is a lesson, which is more than its code.
+local function is_lesson(path)
+  local file <close> = io.open(path, "rb")
+  local line = file and file:read "l"
+  return line and line:find "^%-%-%-" and require "ccw.lesson.file".is_lesson(line)
+end
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)
@@ -85,6 +94,7 @@ return function(arguments)
   end
   local file = table.remove(rest, 1)
   if not file then return #options.e == 0 and prompt(program) or 0 end
+  if is_lesson(file) then return require "ccw.lesson".script(file) end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
   return run_chunk(chunk, message, rest, program)

@@ -1,0 +1,239 @@
+--- Exercises: an answer is tried beside the reference answer, and what is wrong with it is named by its cause.
+local core = require "ccw.core"
+local errors = require "ccw.errors"
+local bind = require "ccw.bind"
+local call = require "ccw.call"
+local comparison = require "ccw.comparison"
+local device = require "ccw.device"
+local mistakes = require "ccw.lesson.mistakes"
+local show = require "ccw.show"
+
+local M = {}
+
+local SECONDS = 10 --- of the processor's time that an answer may take
+
+-- ---- seeing what a function does -------------------------------------------------------------------------------------
+
+local function raise_no_end() error(("NO END: still running after %d seconds"):format(SECONDS), 2) end
+
+--- limited(f, ...) -> results of f. Ends f when it takes too long. `on_return`, if any, is called each time that a function returns.
+local function limited(on_return, f, ...)
+  local before, mask, count = debug.gethook()
+  local deadline = os.clock() + SECONDS
+  local restore <close> = setmetatable({}, { __close = function() -- luacheck: ignore
+    if type(before) == "function" then debug.sethook(before, mask, count) else debug.sethook() end
+  end })
+  debug.sethook(function(event)
+    if event == "return" and on_return then on_return() end
+    if event == "count" and os.clock() > deadline then raise_no_end() end
+  end, on_return and "r" or "", 100000)
+  local results = table.pack(f(...))
+  return table.unpack(results, 1, results.n)
+end
+
+--- limit(f, ...) -> results of f. Raises an error when f takes more than ten seconds of the processor's time.
+function M.limit(f, ...) return limited(nil, f, ...) end
+
+--- The same function, watched: on_values(values) gets the values of its parameters when it is called, on_change(i, name) the number
+--- and the name of one that is another value when it returns.
+local function watched_function(f, on_values, on_change)
+  local parameters = debug.getinfo(f, "u").nparams
+  return function(...)
+    local given = table.pack(...)
+    on_values(given)
+    return limited(function()
+      if debug.getinfo(3, "f").func ~= f then return end
+      for i = 1, math.min(parameters, given.n) do
+        local name, value = debug.getlocal(3, i)
+        if not rawequal(value, given[i]) then on_change(i, name) end
+      end
+    end, f, ...)
+  end
+end
+
+--- A small array as a text; its type, where it is large.
+local function sketch(value)
+  if core.kind(value) ~= "buffer" then return show.value(value) end
+  return value.count <= 12 and value.device == "host" and show.value(value) or value.type
+end
+
+--- A handler in Lua with the same binding, whose function is watched. `seen` is told names of parameters by word, calls, as texts, and
+--- the results that were given another value: declared, as the signature has them, and called, as the function does.
+local function watched_handler(made, seen)
+  local name = made.binding.name ~= "" and made.binding.name or "handler"
+  for _, parameter in ipairs(made.parameters) do
+    if parameter.name ~= "" then seen.names[parameter.word] = seen.names[parameter.word] or parameter.name end
+  end
+  return made.binding:to(watched_function(made.f, function(given)
+    local list = {}
+    for i, parameter in ipairs(made.parameters) do
+      if parameter.word == "arg" or parameter.word == "attr" then list[#list + 1] = sketch(given[i]) end
+    end
+    seen.calls[#seen.calls + 1] = ("%s(%s)"):format(name, table.concat(list, ", "))
+  end, function(i, called)
+    local parameter = made.parameters[i]
+    if parameter and parameter.word == "ret" then seen.rebound[#seen.rebound + 1] = { declared = parameter.name, called = called } end
+  end))
+end
+
+local function nothing() end
+
+local function watched(value, seen)
+  if core.kind(value) == "handler" then return bind.made[value] and watched_handler(bind.made[value], seen) or value end
+  if type(value) == "function" then return watched_function(value, nothing, nothing) end
+  if type(value) ~= "table" or getmetatable(value) then return value end
+  local copy = {}
+  for key, item in next, value do copy[key] = watched(item, seen) end
+  return copy
+end
+
+-- ---- comparing what it gives -----------------------------------------------------------------------------------------
+
+local function on_host(buffer) return buffer:to "host" end
+
+--- Why two values are not the same; nil where they are. Buffers may differ by rounding, errors in their texts.
+local function difference(got, wanted)
+  local kind = core.kind(wanted)
+  if kind == "buffer" and core.kind(got) == "buffer" then
+    if got.type ~= wanted.type then
+      return ("a result of the wrong %s: expected %s, got %s"):format(got.dtype == wanted.dtype and "shape" or "type", wanted.type, got.type)
+    end
+    if got.device ~= wanted.device then return ("expected an array on %s, got one on %s"):format(wanted.device, got.device) end
+    if not comparison.compare(on_host(got), on_host(wanted), { close = true, equal_nan = true }).equal then
+      return ("expected %s, got %s"):format(show.value(wanted), show.value(got))
+    end
+  elseif errors.is_error(wanted) then
+    if not errors.is_error(got) then return ("expected the failure %s, got %s"):format(wanted.code, show.value(got)) end
+    if got.code ~= wanted.code then return ("expected the failure %s, got %s"):format(wanted.code, tostring(got)) end
+  elseif type(wanted) == "table" and type(got) == "table" and not kind and not getmetatable(wanted) then
+    for key, item in next, wanted do
+      local why = difference(got[key], item)
+      if why then return ("at %s: %s"):format(tostring(key), why) end
+    end
+    for key in next, got do
+      if wanted[key] == nil then return ("nothing is expected at %s, got %s"):format(tostring(key), show.value(got[key])) end
+    end
+  elseif math.type(wanted) == "float" and type(got) == "number" then
+    if math.abs(got - wanted) > 1e-6 * math.abs(wanted) then return ("expected %s, got %s"):format(wanted, got) end
+  elseif got ~= wanted and show.value(got) ~= show.value(wanted) then
+    return ("expected %s, got %s"):format(show.value(wanted), show.value(got))
+  end
+end
+
+local function kind_of(value) return core.kind(value) or errors.metatable_name(value) or type(value) end
+
+local function article(kind) return (kind:find "^[aeiou]" and "an " or "a ") .. kind:gsub("^ccw%.", "") end
+
+-- ---- the verdict -----------------------------------------------------------------------------------------------------
+
+--- A simulated device that the answer broke is taken back, so that the next one finds it as it should be.
+local function mend_devices()
+  if not errors.try(function() device.device "sim:0":sync() end) then device.device "sim:0":reset() end
+end
+
+--- Runs a function as calls at the prompt run: checked.
+local function checked(f, ...)
+  local before = call.checked
+  local restore <close> = setmetatable({}, { __close = function() call.checked = before end }) -- luacheck: ignore
+  call.checked = true
+  return f(...)
+end
+
+--- The first line of an error as a learner wants it: without the code, and who was called, in front of the place in their code.
+local function brief(text)
+  local line = text:match "^[^\n]*"
+  return line:match "^[%u_]+: .-: execute: ([%w_./-]+:%d+: .*)$" or line:match "^UNKNOWN: .-: execute: (.*)$" or line
+end
+
+--- The texts of an error, with the way there where it is one of Lua's.
+local function traced(err) return errors.is_error(err) and tostring(err) or debug.traceback(tostring(err), 2) end
+
+local function wrong(cause, hint) return { right = false, cause = cause, hint = hint } end
+
+--- diagnose(text [, seen]) -> cause, hint. What an error means: a usual mistake, or else its first line, and no hint.
+function M.diagnose(text, seen)
+  local cause, hint = mistakes.of(text, seen)
+  return cause or brief(text), hint
+end
+
+--- The value that the reference answer gives its name, in the session's sight. What the learner set stays as it is.
+local function reference_of(session, exercise)
+  local name, cells = exercise.name, session.cells
+  local cell, global = cells[name], rawget(_G, name)
+  cells[name], _G[name] = nil, nil
+  local ok, text = session:run(exercise.answer)
+  local value = session:value(name)
+  cells[name], _G[name] = cell, global
+  if not ok or value == nil then
+    errors.raise("INTERNAL", ("exercise '%s': its answer %s"):format(name, ok and "does not set " .. name or "fails: " .. text))
+  end
+  return value
+end
+
+--- What a handler of that binding gives when its function does nothing.
+local function empty_of(reference)
+  local made = bind.made[reference]
+  return made and made.binding:to(function(...) end) -- luacheck: ignore
+end
+
+--- try(exercise, answer, reference) -> verdict. Tries an answer beside the reference answer: right, a boolean; cause and hint of what is
+--- not.
+local function try(exercise, answer, reference)
+  if kind_of(answer) ~= kind_of(reference) then
+    return wrong(("expected %s, got %s"):format(article(kind_of(reference)), article(kind_of(answer))),
+      kind_of(answer) == "ccw.binding" and "give the binding its function: :to(function(...) ... end)" or nil)
+  end
+  local wanted = table.pack(pcall(exercise.try, reference))
+  if not wanted[1] then
+    errors.raise("INTERNAL", ("exercise '%s': its own answer fails: %s"):format(exercise.name, tostring(wanted[2])))
+  end
+  local seen = { names = {}, rebound = {}, calls = {} }
+  local got = table.pack(xpcall(limited, traced, nil, exercise.try, watched(answer, seen)))
+  if not got[1] then
+    mend_devices()
+    return wrong(M.diagnose(got[2], seen))
+  end
+  for i = 2, math.max(wanted.n, got.n) do
+    local unexpected = errors.is_error(got[i]) and not errors.is_error(wanted[i]) and mistakes.of(tostring(got[i]), seen)
+    if unexpected then return wrong(mistakes.of(tostring(got[i]), seen)) end
+  end
+  for i = 2, math.max(wanted.n, got.n) do
+    local why = difference(got[i], wanted[i])
+    local which = #seen.calls == got.n - 1 and seen.calls[i - 1] .. ": " or "" -- where each value is of one call
+    if why then return wrong(which .. why) end
+  end
+  return { right = true }
+end
+
+--- check(session, exercise) -> verdict. Tries what the exercise's name means in the session: right, a boolean; cause and hint of what is
+-- wrong. INTERNAL: the exercise's own answer is.
+function M.check(session, exercise)
+  local answer = session:value(exercise.name)
+  if answer == nil then
+    local near = core.near(exercise.name, session:names())
+    return wrong(("the name '%s' was never set"):format(exercise.name),
+      near[1] and ("near: %s"):format(table.concat(near, ", ")) or ("the answer is what %s is set to: %s = ..."):format(exercise.name,
+        exercise.name))
+  end
+  return checked(try, exercise, answer, reference_of(session, exercise))
+end
+
+--- refuses_nothing(session, exercise) -> boolean. Whether an exercise is no exercise: it takes an empty handler, or one of "", 0, {} and a
+-- function that does nothing, for an answer.
+function M.refuses_nothing(session, exercise)
+  local reference = reference_of(session, exercise)
+  local empty = empty_of(reference)
+  local candidates = empty and { empty } or { "", 0, {}, function() end }
+  for _, candidate in ipairs(candidates) do
+    if checked(try, exercise, candidate, reference).right then return true end
+  end
+  return false
+end
+
+--- text(exercise, verdict) -> string. How a verdict reads.
+function M.text(exercise, verdict)
+  if verdict.right then return exercise.name .. ": right." end
+  return ("%s: %s%s"):format(exercise.name, verdict.cause, verdict.hint and "\n  hint: " .. verdict.hint or "")
+end
+
+return M

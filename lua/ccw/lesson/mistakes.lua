@@ -1,0 +1,101 @@
+--- The usual mistakes, by cause: from what an answer said when it failed, and from what was seen of its function.
+local M = {}
+
+--- What people write in place of the name of a parameter that nobody knows.
+local function name_of(seen, word, otherwise) return seen.names and seen.names[word] or otherwise end
+
+--- Mistakes that an error tells: a pattern of its text, and what that means, as a cause and a hint.
+local told = {
+  { "'([^'\n]+)' was never set(; near: [^\n]*)", function(_, name, near)
+    return ("the name '%s' was never set"):format(name), "a slip of the pen?" .. near:sub(2)
+  end },
+  { "'([^'\n]+)' was never set", function(_, name)
+    return ("the name '%s' was never set"):format(name), "set it first; the function sees its parameters, what the lesson made, and Lua's own names"
+  end },
+  { "a nil value %(global '([^'\n]+)'%)", function(_, name)
+    return ("the name '%s' was never set"):format(name), "set it first; the function sees its parameters, what the lesson made, and Lua's own names"
+  end },
+  { "expected a function of (%d+) parameters? %(([^)\n]*)%), got one of (%d+)", function(_, wanted, names, got)
+    local few = tonumber(got) < tonumber(wanted)
+    return ("the function has %s, expected %s (%s)"):format(got .. (few and ", too few" or ", too many") .. " parameters", wanted, names),
+      ("it gets all that the signature binds, in its order: function(%s)"):format(names)
+  end },
+  { "returned an? (%a+): ", function(seen, what)
+    local y = name_of(seen, "ret", "y")
+    return ("the handler returned a %s, and nobody takes it"):format(what),
+      ("a handler returns nothing when all went well: it writes into its result, %s[i] = ..."):format(y)
+  end },
+  { "index 0 is outside", function(seen)
+    return "index 0: elements are counted from 1", ("for i = 1, #%s do ... end goes over all of them"):format(name_of(seen, "arg", "x"))
+  end },
+  { "arg %d+ '([^'\n]*)': operands are read only", function(seen, name)
+    return ("the operand '%s' was written"):format(name),
+      ("operands are the caller's, and read only: write into the result, %s"):format(name_of(seen, "ret", "y"))
+  end },
+  { "arg %d+ '([^'\n]*)': written, ", function(seen, name)
+    return ("the operand '%s' was written"):format(name),
+      ("operands are the caller's, and read only: write into the result, %s"):format(name_of(seen, "ret", "y"))
+  end },
+  { "on [^\n]* for kernels and copies only", function()
+    return "a loop of the host over memory of a device", "the host cannot reach it: launch a kernel, or have the array on the host, x:to \"host\""
+  end },
+  { "this buffer is on ([%w:]+): its elements", function(_, device)
+    return "a loop of the host over memory of a device",
+      ("what is on %s is for kernels: launch one, or move the array first, x:to \"host\""):format(device)
+  end },
+  { "race on [^\n]-: (.-) on stream (%d+) %a+ and (.-) on stream (%d+) %a+ byte", function(_, one, first, other, second)
+    return ("a missing synchronisation: %s on stream %s and %s on stream %s use the same memory"):format(one, first, other, second),
+      "wait between them: s:sync(), or t:wait(s:record()) for another stream"
+  end },
+  { "bad argument #1 to '([%w_]+)' %(a method is called with a colon", function(_, name)
+    return ("the method '%s' was called with a dot"):format(name), ("a colon hands the value over: x:%s(...)"):format(name)
+  end },
+  { "bad argument #1 to '([%w_]+)' %(expected buffer, got ", function(_, name)
+    return ("the method '%s' was called with a dot"):format(name), ("a colon hands the value over: x:%s(...)"):format(name)
+  end },
+  { "bad argument #2 to '(as)' %(", function(_, name)
+    return ("the method '%s' was called with a dot"):format(name), ("a colon hands the value over: x:%s(...)"):format(name)
+  end },
+  { "result (%d+)[^:\n]*: expected ([^\n]-), got ([^\n]+)", function(_, _, wanted, got)
+    return ("a result of the wrong shape: expected %s, got %s"):format(wanted, got),
+      "the names of dims in the signature tie the result to the operands: give it the same ones"
+  end },
+  { "result %d+[^:\n]*: ([^:\n]+): dim %d+ '([^'\n]+)' is not determined by the operands", function(_, type, name)
+    return ("a result of the wrong shape: %s, and no operand says what %s is"):format(type, name),
+      "the names of dims in the signature tie the result to the operands: give it the same ones"
+  end },
+  { "index (%-?%d+) is outside 1 to (%d+)", function(_, index, last)
+    return ("index %s of an array of %s elements"):format(index, last), "the last one is x[#x]"
+  end },
+  { "NO END: ", function() return "it does not come to an end", "what has to be so for its loop to stop?" end },
+}
+
+--- What was not written though the call wanted it, where a checked call tells: "result 0 'y': 3 of 3 elements were never written".
+local function unwritten(text, seen)
+  local name, missing, all = text:match "result %d+ ?'?([^':\n]*)'?: (%d+) of (%d+) elements were never written"
+  if not name then return nil end
+  for _, rebound in ipairs(seen.rebound or {}) do
+    if rebound.declared == name then
+      local y = rebound.called
+      return ("'%s' was set to another value, and the result itself was not written"):format(y),
+        ("%s = ... only has the name mean something else: write into it, %s[i] = ... or %s:fill(...)"):format(y, y, y)
+    end
+  end
+  local y = name ~= "" and name or "y"
+  return ("the result '%s' was not written: %s of its %s elements are what the memory held before"):format(y, missing, all),
+    ("write every element of it: for i = 1, #%s do %s[i] = ... end"):format(y, y)
+end
+
+--- of(text, seen) -> cause, hint; or nil for what is no usual mistake. `text` is the error, `seen` what was observed of the function:
+-- names, of its parameters by word ("arg", "ret"), and rebound, the results that it gave another value, a list.
+function M.of(text, seen)
+  seen = seen or {}
+  local cause, hint = unwritten(text, seen)
+  if cause then return cause, hint end
+  for _, mistake in ipairs(told) do
+    local found = table.pack(text:match(mistake[1]))
+    if found[1] then return mistake[2](seen, table.unpack(found, 1, found.n)) end
+  end
+end
+
+return M

@@ -1,0 +1,64 @@
+--- Plays a lesson: runs its code as if it were typed at the prompt, and compares what it prints with what the lesson says.
+local errors = require "ccw.errors"
+local compile = require "ccw.compile"
+local repl = require "ccw.repl"
+
+local M = {}
+
+local Player = {}
+Player.__index = Player
+
+--- new(lesson, tell [, session]) -> player. Its session, a new one or one that begins anew, gets what the lesson's code makes; tell(text)
+-- is given what is to be seen, as it comes.
+function M.new(lesson, tell, session)
+  session = session or repl.session()
+  session.cells = {}
+  local player = setmetatable({ lesson = lesson, tell = tell, session = session, printed = nil }, Player)
+  local env = session.env
+  for _, exercise in ipairs(lesson.exercises) do _G[exercise.name] = nil end -- what another lesson, or an earlier try, left
+  rawset(env, "lesson", { ask = function(exercise)
+    local known = lesson.exercises[exercise[1]]
+    known.try = exercise.try
+  end })
+  rawset(env, "print", function(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+    player:show(table.concat(parts, "\t"))
+  end)
+  return player
+end
+
+--- Shows a text, and notes it while the lesson's own code runs.
+function Player:show(text)
+  if self.printed then
+    for line in (text .. "\n"):gmatch "(.-)\n" do self.printed[#self.printed + 1] = (line:gsub("\t", "   ")) end
+  end
+  self.tell(text)
+end
+
+--- player:run(step) -> problem. Runs a step of code; nil where it gave what the lesson says.
+function Player:run(step)
+  self.printed = {}
+  local _, text = self.session:run(step.source)
+  if text ~= "" then self:show(text) end
+  local got, wanted = table.concat(self.printed, "\n"), table.concat(step.outputs, "\n")
+  self.printed = nil
+  if got == wanted then return nil end
+  return ("%s:%d: expected\n%s\ngot\n%s"):format(self.lesson.name, step.line, wanted == "" and "nothing" or wanted,
+    got == "" and "nothing" or got)
+end
+
+local sources = {
+  ["a C compiler"] = { "#include <ccw/handler.h>\nCCW_HANDLER(probe) { return ccw_ok(); }\n" },
+  ["a C++ compiler"] = { "#include <ccw/handler.h>\nCCW_HANDLER(probe) { return ccw_ok(); }\n", { language = "c++" } },
+}
+
+--- lacks(what) -> text. Why what a lesson needs is not here; nil where it is. "a C compiler" and "a C++ compiler" are known.
+function M.lacks(what)
+  local source = sources[what]
+  if not source then return ("nobody knows how to look for %s"):format(what) end
+  local library, err = errors.try(compile.compile, source[1], source[2])
+  return not library and tostring(err):match "^[^\n]*" or nil
+end
+
+return M
