@@ -50,9 +50,14 @@ end
 
 function meta:__tostring() return tostring(self.signature) end
 
+--- Raises misuse for a method that was called with a dot.
+local function check_self(binding, fail)
+  if getmetatable(binding) ~= meta then fail(1, "a method is called with a colon, b:arg(...)") end
+end
+
 --- The same binding, to be changed.
 local function copy_of(binding, fail)
-  if getmetatable(binding) ~= meta then fail(1, "a method is called with a colon, b:arg(...)") end
+  check_self(binding, fail)
   local copy = { name = binding.name, texts = binding.texts, decoders_by_kind = binding.decoders_by_kind, decoders = {},
     of_stage = binding.of_stage, signature = binding.signature }
   for _, list in ipairs { "operands", "results", "attributes", "order" } do
@@ -81,6 +86,7 @@ end
 -- "new_state": the handler returns its stage's state.
 function methods:ctx(what)
   local misuse = errors.misuse_of "ctx"
+  check_self(self, misuse)
   errors.check(misuse, 1, what, "string")
   return with(misuse, self, "operands", "@" .. what)
 end
@@ -92,6 +98,7 @@ end
 -- take. In instantiate there are attributes alone on the host; elsewhere operands are types, since they have no content yet.
 function methods:stage(name)
   local misuse = errors.misuse_of "stage"
+  check_self(self, misuse)
   errors.check(misuse, 1, name, "string")
   if not is_stage[name] then
     local near = core.near(name, stages)
@@ -137,6 +144,7 @@ function methods:remaining_rets() return with(errors.misuse_of "remaining_rets",
 -- With decode the function gets what decode(value) gives; nil and a text refuse the call.
 function methods:attr(kind, name, decode)
   local misuse = errors.misuse_of "attr"
+  check_self(self, misuse)
   errors.check(misuse, 1, kind, "string")
   errors.check(misuse, 2, name, "string")
   errors.check(misuse, 3, decode, "function", true)

@@ -39,7 +39,7 @@ local function check(path, which)
   if file.is_lesson(text:match "^[^\n]*") then return grader.check(file.read(path, text)) end
   which = which or text:match "^%-%- Answers to ccw lesson ([^\n:]+)"
   if not which then
-    errors.raise("INVALID_ARGUMENT", path .. ":1: expected a lesson, --- TITLE  N minutes, or answers to one, -- Answers to ccw lesson NAME")
+    errors.raise("INVALID_ARGUMENT", path .. ":1: expected a lesson, --- TITLE  N minutes, or -- Answers to ccw lesson NAME")
   end
   return grader.grade(find(which), path, text)
 end

@@ -29,7 +29,7 @@ print(why:match "%((.*)%)")   --> expected a function of 3 parameters (x, y, z),
 -- large: triple = ccw.bind "triple(x: f32[n]) -> (y: f32[n])":to(function(x, y) ... end)
 lesson.ask{"triple",
   try = function(triple)
-    return ccw.call(triple, {ccw.random("f32[5]", 1)}), ccw.call(triple, {ccw.random("f32[1]", 2)})
+    return ccw.call(triple, {lesson.numbers("f32[5]", 1)}), ccw.call(triple, {lesson.numbers("f32[1]", 2)})
   end,
   hints = {
     "the function gets x and y, in the order of the binding, and y has the size of x",
@@ -46,7 +46,7 @@ end)]],
 -- and gives c: f32[n], b less a.
 lesson.ask{"subtract",
   try = function(subtract)
-    return ccw.call(subtract, {ccw.random("f32[4]", 3), ccw.random("f32[4]", 4)}, "f32[4]")
+    return ccw.call(subtract, {lesson.numbers("f32[4]", 3), lesson.numbers("f32[4]", 4)}, "f32[4]")
   end,
   hints = {"b less a is b[i] - a[i]"},
   answer = [[

@@ -34,7 +34,7 @@ print(none, y)   --> nil   f32[] undefined: the call that was to write it failed
 -- then, with nil and the text "below zero". Fail before anything is written.
 lesson.ask{"root",
   try = function(root)
-    local x = ccw.random("f32[6]", 5, {low = 0, high = 9})
+    local x = lesson.numbers("f32[6]", 5, 0, 9)
     local good = ccw.call(root, {x})
     x[6] = -1
     return good, (select(2, ccw.try(ccw.call, root, {x})))

@@ -33,7 +33,7 @@ print(select(2, ccw.try(ccw.call, greedy, {ccw.f32{2}})).message:match "arg [^\n
 -- Your turn. Write `rectify`: x: f32[n] to y: f32[n], what is below 0 becomes 0, all else stays.
 lesson.ask{"rectify",
   try = function(rectify)
-    return ccw.call(rectify, {ccw.random("f32[7]", 6)}), ccw.call(rectify, {ccw.f32{-1}}), ccw.call(rectify, {ccw.f32{}})
+    return ccw.call(rectify, {lesson.numbers("f32[7]", 6)}), ccw.call(rectify, {ccw.f32{-1}}), ccw.call(rectify, {ccw.f32{}})
   end,
   hints = {"every element has to be written, those that become 0 as well", "y[i] = math.max(0, x[i])"},
   answer = [[
@@ -45,7 +45,7 @@ end)]],
 -- And `reverse`: x: f32[n] to y: f32[n], from the last element to the first.
 lesson.ask{"reverse",
   try = function(reverse)
-    return ccw.call(reverse, {ccw.random("f32[5]", 7)}), ccw.call(reverse, {ccw.random("f32[8]", 8)})
+    return ccw.call(reverse, {lesson.numbers("f32[5]", 7)}), ccw.call(reverse, {lesson.numbers("f32[8]", 8)})
   end,
   hints = {"elements are counted from 1: the last is x[#x], the one in front of it x[#x - 1]", "y[i] = x[#x + 1 - i]"},
   answer = [[

@@ -6,7 +6,9 @@
 local describe = ccw.bind "describe(x: any[*])":to(function(x)
   print(x.dtype, x.rank, x.count, #x:bytes())
 end)
-for _, type in ipairs{"f32[2,3]", "s64[]", "pred[4,0]"} do ccw.call(describe, {ccw.array(type)}, "()") end
+for _, type in ipairs{"f32[2,3]", "s64[]", "pred[4,0]"} do
+  ccw.call(describe, {ccw.array(type)}, "()")
+end
 --> f32   2   6   24
 --> s64   0   1   8
 --> pred   2   0   0
@@ -14,7 +16,9 @@ for _, type in ipairs{"f32[2,3]", "s64[]", "pred[4,0]"} do ccw.call(describe, {c
 -- No dims make one element, not none: a scalar. And a dim of 0 makes an array without elements, which is legal everywhere.
 
 -- With a dtype, Buffer<F32> in the guide: f32[*]. With a rank too, BufferR2<F32>: f32[?,?]. A ? is any size.
-local corner = ccw.bind "corner(x: f32[?,?]) -> (y: f32[])":to(function(x, y) y:fill(x[1][x.dims[2]]) end)
+local corner = ccw.bind "corner(x: f32[?,?]) -> (y: f32[])":to(function(x, y)
+  y:fill(x[1][x.dims[2]])
+end)
 print(ccw.call(corner, {ccw.f32{{1, 2, 3}, {4, 5, 6}}}, "f32[]"))   --> f32[] 3
 print(ccw.try(ccw.call, corner, {ccw.f32{1, 2}}, "f32[]"))
 --> nil   INVALID_ARGUMENT: corner: arg 0 'x': expected f32[?,?], got f32[2]
@@ -41,7 +45,9 @@ size = ccw.bind "size(x: any[*]) -> (n: s64[])":to(function(x, n) n:fill(x.count
 
 -- And `transpose`: x: f32[r,c] to y: f32[c,r], rows become columns.
 lesson.ask{"transpose",
-  try = function(transpose) return ccw.call(transpose, {ccw.random("f32[2,5]", 9)}), ccw.call(transpose, {ccw.iota "f32[3,1]"}) end,
+  try = function(transpose)
+    return ccw.call(transpose, {lesson.numbers("f32[2,5]", 9)}), ccw.call(transpose, {ccw.iota "f32[3,1]"})
+  end,
   hints = {"two loops: for i = 1, #x do for j = 1, x.dims[2] do ... end end", "y[j][i] = x[i][j]"},
   answer = [[
 transpose = ccw.bind "transpose(x: f32[r,c]) -> (y: f32[c,r])":to(function(x, y)

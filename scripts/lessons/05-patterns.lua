@@ -32,7 +32,8 @@ print(m.match("x", x, "f32[?,?]").type)   --> f32[4,128]
 lesson.ask{"pattern",
   try = function(pattern)
     local function takes(type) return (ccw.try(m.verify, "x", ccw.array(type), pattern)) ~= nil end
-    return takes "f32[3,3]", takes "f64[5,5]", takes "f32[3,4]", takes "s32[3,3]", takes "f32[3]", takes "f64[2,2,2]", takes "f64[0,0]"
+    return takes "f32[3,3]", takes "f64[5,5]", takes "f64[0,0]", takes "f32[3,4]", takes "s32[3,3]", takes "f32[3]",
+      takes "f64[2,2,2]"
   end,
   hints = {"alternatives of a dtype: s32|s64[?]", "the same name twice means the same size"},
   answer = [[pattern = "f32|f64[n,n]"]],
@@ -44,9 +45,14 @@ lesson.ask{"product",
   try = function(product)
     local function of(a, b) return ccw.array(a), ccw.array(b) end
     local r, c = product(of("f32[2,3]", "f32[3,7]"))
-    return r, c, (select(2, ccw.try(product, of("f32[2,3]", "f32[4,7]")))), (select(2, ccw.try(product, of("f32[2,3]", "f32[3]"))))
+    local _, other_size = ccw.try(product, of("f32[2,3]", "f32[4,7]"))
+    local _, other_rank = ccw.try(product, of("f32[2,3]", "f32[3]"))
+    return r, c, other_size, other_rank
   end,
-  hints = {"verify gives captures; handed to the next verify, as its fourth argument, they mean the same sizes", "dims.r and dims.c"},
+  hints = {
+    "verify gives captures; handed to the next verify, as its fourth argument, they mean the same sizes",
+    "local dims = m.verify(\"a\", a, \"f32[r,k]\") has dims.r",
+  },
   answer = [[
 function product(a, b)
   local dims = m.verify("a", a, "f32[r,k]")

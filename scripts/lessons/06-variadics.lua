@@ -31,10 +31,13 @@ print(select(2, ccw.try(ccw.bind, "late(..., x: f32[n])")).code)   --> INVALID_A
 -- Your turn. Write `sum`: x: f32[n] and any number of further arrays of the same size to y: f32[n], all of them added up.
 lesson.ask{"sum",
   try = function(sum)
-    local function x(seed) return ccw.random("f32[3]", seed) end
+    local function x(seed) return lesson.numbers("f32[3]", seed) end
     return ccw.call(sum, {x(1)}), ccw.call(sum, {x(1), x(2)}), ccw.call(sum, {x(1), x(2), x(3), x(4)})
   end,
-  hints = {"the function gets x, the list of the rest, and y", "begin with y[i] = x[i], then add one array of the list after the other"},
+  hints = {
+    "the function gets x, the list of the rest, and y",
+    "begin with y[i] = x[i], then add one array of the list after the other",
+  },
   answer = [[
 sum = ccw.bind "sum(x: f32[n], ...) -> (y: f32[n])":to(function(x, rest, y)
   for i = 1, #x do
@@ -48,7 +51,8 @@ end)]],
 -- operand in the same place.
 lesson.ask{"counts",
   try = function(counts)
-    return ccw.call(counts, {ccw.iota "f32[3]", ccw.iota "s32[2,2]"}, {"s64[]", "s64[]"}), ccw.call(counts, {ccw.iota "f32[5]"}, {"s64[]"})
+    return ccw.call(counts, {ccw.iota "f32[3]", ccw.iota "s32[2,2]"}, {"s64[]", "s64[]"}),
+      ccw.call(counts, {ccw.iota "f32[5]"}, {"s64[]"})
   end,
   hints = {"the function gets two lists", "results[i]:fill(operands[i].count)"},
   answer = [[

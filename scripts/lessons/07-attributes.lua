@@ -21,10 +21,11 @@ print(ccw.attrs{s = 2, t = 0.5, u = ccw.f32(2), name = "x", list = {1, 2}})
 
 -- There are integers of all widths, floats, booleans, strings, arrays and dictionaries. The function gets them as numbers,
 -- strings, buffers and tables.
-local axis = ccw.bind "axis() -> (y: s64[]) {axes: s64[], exact: pred, name: string}":to(function(y, axes, exact, name)
-  print(name, exact)
-  y:fill(axes[2])
-end)
+local axis = ccw.bind "axis() -> (y: s64[]) {axes: s64[], exact: pred, name: string}"
+  :to(function(y, axes, exact, name)
+    print(name, exact)
+    y:fill(axes[2])
+  end)
 print(ccw.call(axis, {}, "s64[]", {name = "sum", exact = true, axes = {0, 3}}))
 --> sum   true
 --> s64[] 3
@@ -34,7 +35,7 @@ print(ccw.call(axis, {}, "s64[]", {name = "sum", exact = true, axes = {0, 3}}))
 -- Your turn. Write `affine`: x: f32[n] to y: f32[n], a * x + b, with two attributes a and b of type f32.
 lesson.ask{"affine",
   try = function(affine)
-    local x = ccw.random("f32[4]", 10)
+    local x = lesson.numbers("f32[4]", 10)
     return ccw.call(affine, {x}, "f32[4]", {a = 2, b = -1}), ccw.call(affine, {x}, "f32[4]", {b = 0.25, a = -3})
   end,
   hints = {"{a: f32, b: f32} stands at the end of the signature, and a and b at the end of the parameters"},
@@ -46,9 +47,10 @@ end)]],
 
 -- And the other way round: here is a handler that is strict. Set `settings` to a table of attributes that it takes:
 -- steps 8, rate 0.5, weights 1 and 2.
-local train = ccw.bind "train() -> (y: f64[4]) {steps: s32, rate: f32, weights: f32[]}":to(function(y, steps, rate, weights)
-  for i, value in ipairs{steps, rate, weights[1], weights[2]} do y[i] = value end
-end)
+local train = ccw.bind "train() -> (y: f64[4]) {steps: s32, rate: f32, weights: f32[]}"
+  :to(function(y, steps, rate, weights)
+    for i, value in ipairs{steps, rate, weights[1], weights[2]} do y[i] = value end
+  end)
 lesson.ask{"settings",
   try = function(settings) return ccw.call(train, {}, "f64[4]", settings) end,
   hints = {"a table, {steps = ..., ...}; a list of numbers is an array"},

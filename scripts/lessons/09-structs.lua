@@ -23,7 +23,10 @@ print(ccw.try(ccw.call, lookup, {}, "s64[]", {unit = "cm"}))    --> nil   INTERN
 
 -- An attribute of a kind of your own is decoded by a function of yours: what it gives, your handler gets.
 local percent = ccw.bind("percent() -> (y: f32[]) {p: percent}", {
-  percent = function(value) if value <= 100 then return value / 100 end return nil, "above 100" end,
+  percent = function(value)
+    if value <= 100 then return value / 100 end
+    return nil, "above 100"
+  end,
 }):to(function(y, p) y:fill(p) end)
 print(ccw.call(percent, {}, "f32[]", {p = 25}))   --> f32[] 0.25
 
@@ -33,7 +36,7 @@ print(ccw.call(percent, {}, "f32[]", {p = 25}))   --> f32[] 0.25
 -- above hi becomes hi.
 lesson.ask{"clip",
   try = function(clip)
-    local x = ccw.random("s64[9]", 12)
+    local x = lesson.numbers("s64[9]", 12)
     return ccw.call(clip, {x}, nil, {range = {lo = -20, hi = 35}}), ccw.call(clip, {x}, nil, {range = {lo = 3, hi = 3}})
   end,
   hints = {"the function gets a table, range.lo and range.hi", "math.min(range.hi, math.max(range.lo, x[i]))"},
@@ -47,7 +50,7 @@ end)]],
 -- is none.
 lesson.ask{"shift",
   try = function(shift)
-    local x = ccw.random("s64[4]", 13)
+    local x = lesson.numbers("s64[4]", 13)
     return ccw.call(shift, {x}, nil, {by = 10}), ccw.call(shift, {x}, nil, {}), ccw.call(shift, {x}, nil, {by = 0, other = "x"})
   end,
   hints = {"{...} binds all attributes", "attributes.by or 1: in Lua 0 is not false"},

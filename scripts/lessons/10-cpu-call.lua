@@ -41,8 +41,9 @@ print(call(), call() == call())   --> f32[3] {11, 22, 31}   true
 -- Your turn. Write `add_mod`, as above, but let it fail, with nil and a text, where b is empty and c is not.
 lesson.ask{"add_mod",
   try = function(answer)
-    local one, two = ccw.random("f32[7]", 14), ccw.random("f32[20]", 15)
-    return ccw.call(answer, {one, two}), ccw.call(answer, {ccw.f32{}, ccw.f32{}}), (select(2, ccw.try(ccw.call, answer, {ccw.f32{}, two})))
+    local one, two = lesson.numbers("f32[7]", 14), lesson.numbers("f32[20]", 15)
+    local _, refused = ccw.try(ccw.call, answer, {ccw.f32{}, two})
+    return ccw.call(answer, {one, two}), ccw.call(answer, {ccw.f32{}, ccw.f32{}}), refused
   end,
   hints = {"if #b == 0 and #c > 0 then return nil, \"...\" end, in front of the loop"},
   answer = [[
@@ -74,10 +75,13 @@ print(ccw.call(lib.add_mod_c, {ccw.f32{1, 2}, ccw.f32{10, 20, 30}}, "f32[3]"))  
 lesson.ask{"source",
   try = function(source)
     local square = ccw.compile(source).square
-    local x = ccw.random("f32[33]", 16)
+    local x = lesson.numbers("f32[33]", 16)
     return ccw.call(square, {x}, "f32[33]"), (select(2, ccw.try(ccw.call, square, {x}, "f32[32]")))
   end,
-  hints = {"the handler above is a good start: long brackets around it, [=[ and ]=], make it a text", "ccw_verify refuses a y of another size"},
+  hints = {
+    "the handler above is a good start: long brackets around it, [=[ and ]=], make it a text",
+    "ccw_verify refuses a y of another size",
+  },
   answer = [==[
 source = [=[
 #include <ccw/handler.h>

@@ -21,9 +21,10 @@ __global__ void add_mod(const float *b, int k, const float *c, float *a, int n)
 print(kernel)   --> add_mod(b: const f32*, k: s32, c: const f32*, a: f32*, n: s32)
 
 -- The handler asks for the stream of the call, and launches there: blocks of 64 threads, as many as it takes.
-local add_mod = ccw.bind "add_mod(@stream, b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(stream, b, c, a)
-  kernel{over = #c, block = 64, args = {b, #b, c, a, #c}}
-end)
+local add_mod = ccw.bind "add_mod(@stream, b: f32[k], c: f32[n]) -> (a: f32[n])"
+  :to(function(_, b, c, a) -- the launch goes to the stream of the call
+    kernel{over = #c, block = 64, args = {b, #b, c, a, #c}}
+  end)
 local b, c = ccw.f32{10, 20}:to "sim:0", ccw.iota "f32[5]":to "sim:0"
 print(ccw.call(add_mod, {b, c}))   --> f32[5] {10, 21, 12, 23, 14} on sim:0
 
@@ -47,11 +48,14 @@ local device = ccw.device "sim:0":reset()
 -- launched with more threads than there are elements.
 lesson.ask{"scale",
   try = function(scale)
-    local from, to = ccw.random("f32[70]", 17):to "sim:0", ccw.array("f32[70]"):to "sim:0"
+    local from, to = lesson.numbers("f32[70]", 17):to "sim:0", ccw.array("f32[70]"):to "sim:0"
     scale{over = 70, block = 64, args = {from, to, 2.5, 70}}
     return to:to "host"
   end,
-  hints = {"ccw.kernel{name = \"scale\", source = [[__global__ void scale(...) { ... }]]}", "if (i < n) y[i] = s * x[i];"},
+  hints = {
+    "ccw.kernel{name = \"scale\", source = [[__global__ void scale(...) { ... }]]}",
+    "if (i < n) y[i] = s * x[i];",
+  },
   answer = [==[
 scale = ccw.kernel{name = "scale", source = [[
 __global__ void scale(const float *x, float *y, float s, int n)
@@ -71,9 +75,12 @@ __global__ void flip(const float *x, float *y, int n)
 }]]}
 lesson.ask{"negate",
   try = function(negate)
-    return ccw.call(negate, {ccw.random("f32[9]", 18):to "sim:0"}), ccw.call(negate, {ccw.array("f32[1]", 2):to "sim:0"})
+    return ccw.call(negate, {lesson.numbers("f32[9]", 18):to "sim:0"}), ccw.call(negate, {ccw.array("f32[1]", 2):to "sim:0"})
   end,
-  hints = {"the function launches, and touches no element itself", "flip{over = #x, args = {x, y, #x}}: a launch in a handler goes to the stream of its call"},
+  hints = {
+    "the function launches, and touches no element itself",
+    "flip{over = #x, args = {x, y, #x}}: a launch in a handler goes to the stream of its call",
+  },
   answer = [[
 negate = ccw.bind "negate(x: f32[n]) -> (y: f32[n])":to(function(x, y)
   flip{over = #x, args = {x, y, #x}}
@@ -85,7 +92,7 @@ end)]],
 lesson.ask{"twice",
   try = function(twice)
     local device = ccw.device "sim:0"
-    local from, to = ccw.random("f32[9]", 19):to(device), ccw.array("f32[9]"):to(device)
+    local from, to = lesson.numbers("f32[9]", 19):to(device), ccw.array("f32[9]"):to(device)
     twice(from, to, device:stream(), device:stream())
     return from:to "host", to:to "host"
   end,

@@ -35,7 +35,7 @@ print(ccw.call(one, {}, "f32[]"), #ccw.call(one, {}, "(f32[])"))   --> f32[] 1  
 -- Your turn. Write `extent`: x: f32[n] to low: f32[] and high: f32[], the smallest and the largest element.
 lesson.ask{"extent",
   try = function(extent)
-    return ccw.call(extent, {ccw.random("f32[8]", 20)}), ccw.call(extent, {ccw.f32{-3}}, {"f32[]", "f32[]"})
+    return ccw.call(extent, {lesson.numbers("f32[8]", 20)}), ccw.call(extent, {ccw.f32{-3}}, {"f32[]", "f32[]"})
   end,
   hints = {"two results: -> (low: f32[], high: f32[]), and the function gets both", "begin with x[1]; low:fill(...) writes a scalar"},
   answer = [[

@@ -34,7 +34,7 @@ print(err.message:match "[^\n]*")   --> rotate: execute: XLA has no scratch memo
 -- check does not know that nobody reads it.
 lesson.ask{"ranks",
   try = function(ranks)
-    return ccw.call(ranks, {ccw.random("f32[6]", 21)})[1], ccw.call(ranks, {ccw.f32{2, 2, 1}})[1]
+    return ccw.call(ranks, {lesson.numbers("f32[6]", 21)})[1], ccw.call(ranks, {ccw.f32{2, 2, 1}})[1]
   end,
   hints = {"two loops over x count the smaller ones", "work:fill(0) writes all of it; or count there, and copy at the end"},
   answer = [[
@@ -53,7 +53,7 @@ end)]],
 -- has, and go through it.
 lesson.ask{"mirror",
   try = function(mirror)
-    return ccw.call(mirror, {ccw.random("f32[5]", 22)}),
+    return ccw.call(mirror, {lesson.numbers("f32[5]", 22)}),
       (select(2, ccw.try(ccw.call, mirror, {ccw.f32{1}}, "f32[1]", nil, {like_xla = true})))
   end,
   hints = {"the function gets x, scratch, y: the order of the binding", "scratch:take(x.type) is an array like any other"},

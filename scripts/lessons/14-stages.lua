@@ -1,5 +1,4 @@
 --- Stages: what is done once, and what each time                                        8 minutes
--- Guide: (not in the guide; the FFI has it)
 
 -- A program is compiled once, and runs many times. A handler may have a part for each: instantiate runs when the program
 -- is built, execute each time. What instantiate makes is state, and execute gets it.
@@ -26,7 +25,8 @@ print(other():item(), call():item())   --> 7   42
 
 -- On a GPU a run has three stages, prepare, initialize and execute, and each may leave something for the next. By hand
 -- you see them one by one.
-local step = ccw.prepare({instantiate = make, execute = count}, {}, "s64[]", {first = 1}, {stages = "by hand"})
+local counter = {instantiate = make, execute = count}
+local step = ccw.prepare(counter, {}, "s64[]", {first = 1}, {stages = "by hand"})
 local none = step:stage "instantiate"     --> instantiate
 print(step:stage "execute":item())        --> 1
 

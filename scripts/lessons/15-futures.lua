@@ -1,5 +1,4 @@
 --- Futures: a handler that is not done yet                                              7 minutes
--- Guide: (not in the guide; the FFI has it)
 
 -- A handler may return before its work is done. It leaves a future: XLA goes on with what does not need the result, and
 -- waits where somebody does. In Lua the handler returns a promise, and completes it later.
@@ -49,7 +48,7 @@ print(ccw.try(ccw.call, fails, {}, "()"))   --> nil   INTERNAL: fails: execute: 
 -- promise, which the handler has returned.
 lesson.ask{"negate",
   try = function(negate)
-    local future = ccw.prepare(negate, {ccw.random("f32[6]", 23)}, "f32[6]"):start()
+    local future = ccw.prepare(negate, {lesson.numbers("f32[6]", 23)}, "f32[6]"):start()
     return future:wait(5), ccw.call(negate, {ccw.f32{1}}, "f32[1]")
   end,
   hints = {"the handler returns the promise, the task completes it", "promise:complete() comes after the last element is written"},

@@ -56,7 +56,7 @@ lesson.ask{"sent",
 -- Python float will do. It gives start plus the mean of x.
 lesson.ask{"mean",
   try = function(mean)
-    return ccw.call(mean, {ccw.random("f32[5]", 24)}, "f32[]", {start = 0.5}, as_jax),
+    return ccw.call(mean, {lesson.numbers("f32[5]", 24)}, "f32[]", {start = 0.5}, as_jax),
       (select(2, ccw.try(ccw.call, mean, {ccw.f32{1}}, "f32[]", {start = ccw.f32(1)}, as_jax)))
   end,
   hints = {"{start: f64} at the end of the signature", "add up all elements, divide by #x, add start"},

@@ -6,6 +6,7 @@ local call = require "ccw.call"
 local comparison = require "ccw.comparison"
 local device = require "ccw.device"
 local mistakes = require "ccw.lesson.mistakes"
+local player = require "ccw.lesson.player"
 local show = require "ccw.show"
 
 local M = {}
@@ -34,19 +35,15 @@ end
 --- limit(f, ...) -> results of f. Raises an error when f takes more than ten seconds of the processor's time.
 function M.limit(f, ...) return limited(nil, f, ...) end
 
---- The same function, watched: on_values(values) gets the values of its parameters when it is called, on_change(i, name) the number
---- and the name of one that is another value when it returns.
-local function watched_function(f, on_values, on_change)
+--- The same function, watched: on_call(values) gets the values of its parameters, on_return(i, name, value) number, name and value of
+--- each when it returns.
+local function watched_function(f, on_call, on_return)
   local parameters = debug.getinfo(f, "u").nparams
   return function(...)
-    local given = table.pack(...)
-    on_values(given)
+    on_call(table.pack(...))
     return limited(function()
       if debug.getinfo(3, "f").func ~= f then return end
-      for i = 1, math.min(parameters, given.n) do
-        local name, value = debug.getlocal(3, i)
-        if not rawequal(value, given[i]) then on_change(i, name) end
-      end
+      for i = 1, parameters do on_return(i, debug.getlocal(3, i)) end
     end, f, ...)
   end
 end
@@ -54,7 +51,8 @@ end
 --- A small array as a text; its type, where it is large.
 local function sketch(value)
   if core.kind(value) ~= "buffer" then return show.value(value) end
-  return value.count <= 12 and value.device == "host" and show.value(value) or value.type
+  local text = value.count <= 12 and value.device == "host" and show.value(value)
+  return text and not text:find "\n" and text or value.type
 end
 
 --- A handler in Lua with the same binding, whose function is watched. `seen` is told names of parameters by word, calls, as texts, and
@@ -64,15 +62,26 @@ local function watched_handler(made, seen)
   for _, parameter in ipairs(made.parameters) do
     if parameter.name ~= "" then seen.names[parameter.word] = seen.names[parameter.word] or parameter.name end
   end
+  local results -- of the call: by number of the parameter one, or a list
+  local function note(parameter, called) seen.rebound[#seen.rebound + 1] = { declared = parameter.name, called = called } end
   return made.binding:to(watched_function(made.f, function(given)
     local list = {}
+    results = {}
     for i, parameter in ipairs(made.parameters) do
-      if parameter.word == "arg" or parameter.word == "attr" then list[#list + 1] = sketch(given[i]) end
+      local word, value = parameter.word, given[i]
+      if word == "arg" or word == "attr" then list[#list + 1] = sketch(value) end
+      if word == "ret" then results[i] = value end
+      if word == "remaining_rets" then results[i] = table.move(value, 1, #value, 1, {}) end
     end
     seen.calls[#seen.calls + 1] = ("%s(%s)"):format(name, table.concat(list, ", "))
-  end, function(i, called)
-    local parameter = made.parameters[i]
-    if parameter and parameter.word == "ret" then seen.rebound[#seen.rebound + 1] = { declared = parameter.name, called = called } end
+  end, function(i, called, value)
+    local parameter, before = made.parameters[i], results[i]
+    if core.kind(before) == "buffer" and not rawequal(value, before) then note(parameter, called) end
+    if type(before) == "table" and type(value) == "table" then
+      for k, result in ipairs(before) do
+        if not rawequal(value[k], result) then note(parameter, ("%s[%d]"):format(called, k)) end
+      end
+    end
   end))
 end
 
@@ -87,6 +96,17 @@ local function watched(value, seen)
   return copy
 end
 
+--- An error as a learner wants it: without the way there, and without who was called, in front of a place in their code.
+local function brief(text)
+  local lines = {}
+  for line in text:gsub("\nstack traceback:.*", ""):gmatch "[^\n]+" do
+    if #lines < 8 then lines[#lines + 1] = line end
+  end
+  local first = lines[1] or text
+  lines[1] = first:match "^%u[%u_]+: .-: execute: ([%w_./-]+:%d+: .*)$" or first:match "^UNKNOWN: .-: execute: (.*)$" or first
+  return table.concat(lines, "\n")
+end
+
 -- ---- comparing what it gives -----------------------------------------------------------------------------------------
 
 local function on_host(buffer) return buffer:to "host" end
@@ -96,15 +116,18 @@ local function difference(got, wanted)
   local kind = core.kind(wanted)
   if kind == "buffer" and core.kind(got) == "buffer" then
     if got.type ~= wanted.type then
-      return ("a result of the wrong %s: expected %s, got %s"):format(got.dtype == wanted.dtype and "shape" or "type", wanted.type, got.type)
+      local what = got.dtype == wanted.dtype and "shape" or "type"
+      return ("a result of the wrong %s: expected %s, got %s"):format(what, wanted.type, got.type)
     end
     if got.device ~= wanted.device then return ("expected an array on %s, got one on %s"):format(wanted.device, got.device) end
     if not comparison.compare(on_host(got), on_host(wanted), { close = true, equal_nan = true }).equal then
       return ("expected %s, got %s"):format(show.value(wanted), show.value(got))
     end
   elseif errors.is_error(wanted) then
-    if not errors.is_error(got) then return ("expected the failure %s, got %s"):format(wanted.code, show.value(got)) end
-    if got.code ~= wanted.code then return ("expected the failure %s, got %s"):format(wanted.code, tostring(got)) end
+    if not errors.is_error(got) then return ("it should have failed, with %s, and did not"):format(wanted.code) end
+    if got.code ~= wanted.code then
+      return ("expected the failure %s, got %s, %s"):format(wanted.code, got.code, brief(tostring(got)))
+    end
   elseif type(wanted) == "table" and type(got) == "table" and not kind and not getmetatable(wanted) then
     for key, item in next, wanted do
       local why = difference(got[key], item)
@@ -139,18 +162,12 @@ local function checked(f, ...)
   return f(...)
 end
 
---- The first line of an error as a learner wants it: without the code, and who was called, in front of the place in their code.
-local function brief(text)
-  local line = text:match "^[^\n]*"
-  return line:match "^[%u_]+: .-: execute: ([%w_./-]+:%d+: .*)$" or line:match "^UNKNOWN: .-: execute: (.*)$" or line
-end
-
 --- The texts of an error, with the way there where it is one of Lua's.
 local function traced(err) return errors.is_error(err) and tostring(err) or debug.traceback(tostring(err), 2) end
 
 local function wrong(cause, hint) return { right = false, cause = cause, hint = hint } end
 
---- diagnose(text [, seen]) -> cause, hint. What an error means: a usual mistake, or else its first line, and no hint.
+--- diagnose(text [, seen]) -> cause, hint. What an error means: a usual mistake, or else what it says, and no hint.
 function M.diagnose(text, seen)
   local cause, hint = mistakes.of(text, seen)
   return cause or brief(text), hint
@@ -161,7 +178,7 @@ local function reference_of(session, exercise)
   local name, cells = exercise.name, session.cells
   local cell, global = cells[name], rawget(_G, name)
   cells[name], _G[name] = nil, nil
-  local ok, text = session:run(exercise.answer)
+  local ok, text = player.quietly(session, exercise.answer)
   local value = session:value(name)
   cells[name], _G[name] = cell, global
   if not ok or value == nil then

@@ -30,7 +30,9 @@ local fields = { [1] = "string", try = "function", answer = "string", hints = "t
 local function read_exercise(name, line, source)
   local exercise
   local env = setmetatable({ lesson = { ask = function(given) exercise = given end } }, { __index = function() return anything end })
-  local ok, message = pcall(load(source, "=prompt", "t", env))
+  local chunk, message = load(source, "=prompt", "t", env)
+  local ok = chunk and true
+  if chunk then ok, message = pcall(chunk) end
   if not ok then relocate(name, line, tostring(message)) end
   if type(exercise) ~= "table" then fail(name, line, "an exercise is a table, lesson.ask{NAME, try = f, answer = text}") end
   local called = exercise[1]

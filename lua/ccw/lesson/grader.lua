@@ -56,8 +56,8 @@ end
 
 local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
 
---- check(lesson) -> exit code. Says whether a lesson is sound: its code prints what it says, and its exercises take their own answers, and no
--- empty ones.
+--- check(lesson) -> exit code. Says whether a lesson is sound: its code prints what it says, and its exercises take their own answers, and
+-- no empty ones.
 function M.check(lesson)
   local problems, lacking = M.play(lesson, silent)
   for _, problem in ipairs(problems) do print(problem) end
@@ -67,14 +67,18 @@ function M.check(lesson)
   return 0
 end
 
---- grade(lesson, name, source) -> exit code. Runs the answers to a lesson, Lua that sets the names of its exercises, behind the lesson's own
--- code, and says of each how it does: 0 when all are right, 1 when not.
+--- grade(lesson, name, source) -> exit code. Runs the answers to a lesson, Lua that sets the names of its exercises, behind the lesson's
+-- own code, and says of each how it does: 0 when all are right, 1 when not.
 function M.grade(lesson, name, source)
   local playing, right = player.new(lesson, silent), 0
   for _, step in ipairs(lesson.steps) do
+    local why = step.kind == "needs" and player.lacks(step.what)
+    if why then errors.raise("UNAVAILABLE", ("%s needs %s, and there is none here: %s"):format(lesson.name, step.what, why)) end
     if step.kind == "code" or step.kind == "ask" then playing.session:run(step.source) end
   end
   playing.tell = print -- from here on it is the learner who prints
+  local function no_exit() error("an answer does not end the program", 2) end
+  rawset(playing.session.env, "os", setmetatable({ exit = no_exit }, { __index = os }))
   local function placed(text) return (text:gsub("%f[%w]prompt:(%d+)", name .. ":%1")) end
   local ok, text = exercise.limit(function() return playing.session:run(source) end)
   if not ok then

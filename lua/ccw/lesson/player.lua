@@ -1,9 +1,17 @@
 --- Plays a lesson: runs its code as if it were typed at the prompt, and compares what it prints with what the lesson says.
+local array = require "ccw.array"
 local errors = require "ccw.errors"
 local compile = require "ccw.compile"
 local repl = require "ccw.repl"
 
 local M = {}
+
+--- lesson.numbers(type, seed [, low, high]) -> buffer. Small whole numbers, from -9 to 9 unless it says otherwise, which are easy to read
+-- in a message: what exercises try answers on.
+local function numbers(type, seed, low, high)
+  local dims = type:match "%b[]"
+  return array.random("s32" .. dims, seed, { low = low or -9, high = high or 9 }):as(type:match "^%w+")
+end
 
 local Player = {}
 Player.__index = Player
@@ -16,7 +24,7 @@ function M.new(lesson, tell, session)
   local player = setmetatable({ lesson = lesson, tell = tell, session = session, printed = nil }, Player)
   local env = session.env
   for _, exercise in ipairs(lesson.exercises) do _G[exercise.name] = nil end -- what another lesson, or an earlier try, left
-  rawset(env, "lesson", { ask = function(exercise)
+  rawset(env, "lesson", { numbers = numbers, ask = function(exercise)
     local known = lesson.exercises[exercise[1]]
     known.try = exercise.try
   end })
@@ -36,10 +44,20 @@ function Player:show(text)
   self.tell(text)
 end
 
+--- quietly(session, source) -> ok, text. Runs code in the session, whose own protection is for what people type: where this runs that is in
+-- force already.
+function M.quietly(session, source)
+  local protect = session.protect
+  session.protect = nil
+  local ok, text = session:run(source)
+  session.protect = protect
+  return ok, text
+end
+
 --- player:run(step) -> problem. Runs a step of code; nil where it gave what the lesson says.
 function Player:run(step)
   self.printed = {}
-  local _, text = self.session:run(step.source)
+  local _, text = M.quietly(self.session, step.source)
   if text ~= "" then self:show(text) end
   local got, wanted = table.concat(self.printed, "\n"), table.concat(step.outputs, "\n")
   self.printed = nil

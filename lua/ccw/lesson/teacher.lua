@@ -39,9 +39,19 @@ Teacher.__index = Teacher
 
 function Teacher:say(text) print(M.wrap(text, self.columns())) end
 
+--- A text whose lines are wrapped one by one: a verdict, with its hint.
+function Teacher:lines(text)
+  local lines = {}
+  for line in text:gmatch "[^\n]+" do
+    lines[#lines + 1] = line:match "^ *" .. M.wrap(line, self.columns() - 2, 2)
+  end
+  return table.concat(lines, "\n")
+end
+
 --- Begins a lesson, from its head.
 function Teacher:open(lesson)
   self.lesson, self.at, self.exercise, self.hints = lesson, 1, nil, 0
+  self.has_shown, self.is_over = false, false
   self.player = player.new(lesson, print, self.session)
   self:say(("%s%s"):format(lesson.number and ("Lesson %d. "):format(lesson.number) or "", lesson.title))
   self:say(("%d minutes.%s"):format(lesson.minutes, lesson.guide and (" In XLA's guide: %s."):format(lesson.guide) or ""))
@@ -61,12 +71,17 @@ function Teacher:go_on()
   local steps = self.lesson.steps
   while steps[self.at] do
     local step = steps[self.at]
+    if step.kind == "text" and self.has_shown then -- one thing at a time
+      self.has_shown = false
+      return self:say "(:next goes on)"
+    end
     self.at = self.at + 1
     if step.kind == "text" then
       print("\n" .. M.paragraphs(step, self.columns()))
       if step.waits then return self:say "(:next goes on)" end
     elseif step.kind == "code" then
       self:play(step)
+      self.has_shown = true
     elseif step.kind == "needs" then
       local why = player.lacks(step.what)
       if why then
@@ -74,7 +89,8 @@ function Teacher:go_on()
         self.at = #steps + 1
       end
     else
-      self.session:run(step.source)
+      self.player:run(step)
+      self.has_shown = false
       self.exercise, self.hints = step.exercise, 0
       self.tried = self.session:value(step.exercise.name)
       return
@@ -84,7 +100,7 @@ function Teacher:go_on()
 end
 
 function Teacher:finish()
-  self.done[self.lesson.name] = true
+  self.done[self.lesson.name], self.is_over = true, true
   local following = self.lesson.number and self.lessons[self.lesson.number + 1]
   self:say(("That was the lesson.%s"):format(following and (" :next begins the next one, %s."):format(following.title) or
     " Ctrl-D leaves."))
@@ -95,7 +111,7 @@ function Teacher:judge()
   local asked = self.exercise
   self.tried = self.session:value(asked.name)
   local verdict = exercise.check(self.session, asked)
-  local text = exercise.text(asked, verdict)
+  local text = self:lines(exercise.text(asked, verdict))
   if not verdict.right then return text end
   self.exercise = nil
   return text .. " :next goes on."
@@ -109,12 +125,13 @@ function commands.next(teacher)
     print(text)
     if teacher.exercise then return ":hint helps, :skip passes it." end
   end
-  if teacher.lesson.steps[teacher.at] then
+  local following = teacher.lesson.number and teacher.lessons[teacher.lesson.number + 1]
+  if not teacher.is_over then
     teacher:go_on()
-  else
-    local following = teacher.lesson.number and teacher.lessons[teacher.lesson.number + 1]
-    if not following then return "That was the last one. Ctrl-D leaves." end
+  elseif following then
     teacher:open(following)
+  else
+    return "That was the last one. Ctrl-D leaves."
   end
   return ""
 end
@@ -123,7 +140,7 @@ function commands.hint(teacher)
   local asked = teacher.exercise
   if not asked then return "There is no exercise open; :next goes on." end
   teacher.hints = teacher.hints + 1
-  if asked.hints[teacher.hints] then return M.wrap("hint: " .. asked.hints[teacher.hints], teacher.columns()) end
+  if asked.hints[teacher.hints] then return M.wrap("hint: " .. asked.hints[teacher.hints], teacher.columns(), 2) end
   return "One answer:\n" .. asked.answer
 end
 
@@ -145,16 +162,15 @@ function commands.lessons(teacher, rest)
   return ""
 end
 
---- What is to be said of a chunk that was typed while an exercise is open: how the answer does, if there is a new one, or what the error
---- means.
+--- What is to be said of a chunk that was typed: what its error means, or how the answer does, if there is a new one.
 function Teacher:remark(ok, text)
   local asked = self.exercise
-  if not asked then return nil end
   if not ok then
     local cause, hint = exercise.diagnose((text:gsub("^error: ", "")))
-    return hint and ("%s: %s\n  hint: %s"):format(asked.name, cause, hint)
+    return hint and self:lines(("%s\n  hint: %s"):format(cause, hint)) or ""
   end
-  if not rawequal(self.session:value(asked.name), self.tried) then return self:judge() end
+  if asked and not rawequal(self.session:value(asked.name), self.tried) then return self:judge() end
+  return ""
 end
 
 --- list(lessons, columns [, done [, current]]) -> text. A line for each lesson: number, name, minutes, heading in the guide.
@@ -164,7 +180,7 @@ function M.list(lessons, columns, done, current)
   for i, lesson in ipairs(lessons) do
     local mark = lesson == current and ">" or done and done[lesson.name] and "+" or " "
     local head = ("%s%2d  %s%s  %2d min  "):format(mark, i, lesson.name, (" "):rep(width - #lesson.name), lesson.minutes)
-    local heading = lesson.guide or lesson.title
+    local heading = lesson.guide or "(beyond the guide)"
     lines[i] = #head + #heading <= columns and head .. heading or head:gsub(" +$", "") .. "\n" ..
       M.wrap("     " .. heading, columns, 5):gsub("^", "     ")
   end
@@ -199,8 +215,8 @@ function M.new(lessons, program)
   function session:answer(source)
     local ok, text = answer(self, source)
     if source:find "^%s*[:?]" then return ok, text end
-    local remark = teacher:remark(ok, text)
-    return ok, remark and (text ~= "" and text .. "\n" or "") .. remark or text
+    local _, remark = self:show(function() return teacher:remark(ok, text) end)
+    return ok, text .. (text ~= "" and remark ~= "" and "\n" or "") .. remark
   end
   return teacher
 end
