@@ -24,7 +24,7 @@ print(ccw.try(ccw.call, combine, {two, three}, nil, {command = 2}))
 -- Your turn. Write `reduce`: x: f32[n] to y: f32[], with an attribute by: s32 = sum(0)|max(1)|min(2).
 lesson.ask{"reduce",
   try = function(reduce)
-    local x = lesson.numbers("f32[6]", 11)
+    local x = lesson.numbers("f32[6]", 1)
     local function by(name) return ccw.call(reduce, {x}, "f32[]", {by = name}) end
     return by "sum", by "max", by "min", (select(2, ccw.try(by, "mean")))
   end,

@@ -3,12 +3,12 @@
 
 -- The guide's example computes A[i] = B[i % 128] + C[i], with 128 and 2048 floats. In Lua elements are counted from 1, so
 -- that the index of B is a little longer.
-local add_mod = ccw.bind "add_mod(b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(b, c, a)
+local guide = ccw.bind "add_mod(b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(b, c, a)
   for i = 1, #a do a[i] = b[(i - 1) % #b + 1] + c[i] end
 end)
 
 -- A program names a call by a text, and a platform: here the host, which JAX calls cpu. Registering joins name and handler.
-ccw.register("do_custom_call", add_mod, "Host", {replace = true})
+ccw.register("do_custom_call", guide, "Host", {replace = true})
 local b, c = ccw.iota "f32[128]", ccw.array("f32[2048]", 1)
 local a = ccw.call("do_custom_call", {b, c}, "f32[2048]")
 print(a[1], a[128], a[129], a[2048])   --> 1.0   128.0   1.0   128.0
@@ -38,7 +38,7 @@ print(call(), call() == call())   --> f32[3] {11, 22, 31}   true
 
 -- Try an empty b, ccw.f32{}. What does i % 0 do, and what should the handler say?
 
--- Your turn. Write `add_mod`, as above, but let it fail, with nil and a text, where b is empty and c is not.
+-- Your turn. Write `add_mod`, as above, but have it fail, with nil and a text, where b is empty and c is not.
 lesson.ask{"add_mod",
   try = function(answer)
     local one, two = lesson.numbers("f32[7]", 14), lesson.numbers("f32[20]", 15)

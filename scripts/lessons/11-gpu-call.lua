@@ -75,7 +75,8 @@ __global__ void flip(const float *x, float *y, int n)
 }]]}
 lesson.ask{"negate",
   try = function(negate)
-    return ccw.call(negate, {lesson.numbers("f32[9]", 18):to "sim:0"}), ccw.call(negate, {ccw.array("f32[1]", 2):to "sim:0"})
+    return ccw.call(negate, {lesson.numbers("f32[9]", 18):to "sim:0"}, "f32[9]"),
+      ccw.call(negate, {ccw.array("f32[1]", 2):to "sim:0"}, "f32[1]")
   end,
   hints = {
     "the function launches, and touches no element itself",

@@ -27,6 +27,11 @@ local told = {
   end },
   { "'([^'\n]+)' was never set", never_set },
   { "a nil value %(global '([^'\n]+)'%)", never_set },
+  { "a nil value %(local '([^'\n]+)'%)", never_set },
+  { "a nil value %(upvalue '([^'\n]+)'%)", never_set },
+  { "a nil value %(%l+ '([%a_][%w_]*)'%)", function(_, name) -- a field or a method
+    return ("nothing is called '%s' there"):format(name), "a slip of the pen? ?buffer and its like list what there is"
+  end },
   { "expected a function of (%d+) parameters? %(([^)\n]*)%), got one of (%d+)", function(_, wanted, names, got)
     local missing = math.tointeger(wanted) - math.tointeger(got)
     local count = math.abs(missing) == 1 and "a parameter" or math.abs(missing) .. " parameters"

@@ -178,11 +178,11 @@ function M.list(lessons, columns, done, current)
   local lines, width = {}, 0
   for _, lesson in ipairs(lessons) do width = math.max(width, #lesson.name) end
   for i, lesson in ipairs(lessons) do
-    local mark = lesson == current and ">" or done and done[lesson.name] and "+" or " "
+    local mark = current and lesson.name == current.name and ">" or done and done[lesson.name] and "+" or " "
     local head = ("%s%2d  %s%s  %2d min  "):format(mark, i, lesson.name, (" "):rep(width - #lesson.name), lesson.minutes)
     local heading = lesson.guide or "(beyond the guide)"
     lines[i] = #head + #heading <= columns and head .. heading or head:gsub(" +$", "") .. "\n" ..
-      M.wrap("     " .. heading, columns, 5):gsub("^", "     ")
+      "     " .. M.wrap(heading, columns - 5):gsub("\n", "\n     ")
   end
   return table.concat(lines, "\n")
 end
