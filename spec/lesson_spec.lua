@@ -107,7 +107,8 @@ describe("the usual mistakes", function()
   end
 
   it("names a name that was never set", function()
-    each("the name 'limit' was never set\n  hint: set it first; a function sees its parameters, what the lesson made, and Lua's own names", {
+    each("the name 'limit' was never set\n" ..
+      "  hint: set it first; a function sees its parameters, what the lesson made, and Lua's own names", {
       "for i = 1, #x do y[i] = math.max(limit, x[i]) end", "y:fill(limit)", "for i = 1, #x do y[i] = limit(x[i]) end",
       "local limit for i = 1, #x do y[i] = limit.low end" })
     each("the name 'prnt' was never set\n  hint: a slip of the pen? near: print", { "prnt(x)" })
@@ -134,7 +135,8 @@ describe("the usual mistakes", function()
   it("names a result that was rebound instead of written", function()
     each("'y' was set to another value, and the result itself was not written\n" ..
       "  hint: y = ... only has the name mean something else: write into it, y[i] = ... or y:fill(...)", {
-      "y = x", "y = ccw.array(x.type, 1)", "y = x:copy() for i = 1, #y do y[i] = math.max(0, y[i]) end", "y = {} for i = 1, #x do y[i] = 1 end" })
+      "y = x", "y = ccw.array(x.type, 1)", "y = x:copy() for i = 1, #y do y[i] = math.max(0, y[i]) end",
+      "y = {} for i = 1, #x do y[i] = 1 end" })
     assert.equal("rectify: 'out' was set to another value, and the result itself was not written\n" .. -- by its name in the function
       "  hint: out = ... only has the name mean something else: write into it, out[i] = ... or out:fill(...)",
       judge(lesson_of "destinations", "rectify", 'rectify = ccw.bind():arg "f32[n]":ret("f32[n]", "y"):to(function(x, out) out = x end)'))
@@ -156,7 +158,9 @@ describe("the usual mistakes", function()
   end)
 
   it("names a dot for a colon", function()
-    local function text(name) return ("the method '%s' was called with a dot\n  hint: a colon hands the value over: x:%s(...)"):format(name, name) end
+    local function text(name)
+      return ("the method '%s' was called with a dot\n  hint: a colon hands the value over: x:%s(...)"):format(name, name)
+    end
     each(text "fill", { "y.fill(0)" })
     each(text "copy", { "local z = x.copy()" })
     each(text "as", { 'local z = x.as("f64")' })
@@ -182,7 +186,8 @@ describe("the usual mistakes", function()
     local hint = "\n  hint: it gets all that the signature binds, in its order: function(x, z, y)"
     assert.equal("the function has a parameter too few: expected 3 (x, z, y), got 2" .. hint, told(function(x, y) return x, y end))
     assert.equal("the function has 2 parameters too few: expected 3 (x, z, y), got 1" .. hint, told(function(x) return x end))
-    assert.equal("the function has a parameter too many: expected 3 (x, z, y), got 4" .. hint, told(function(a, b, c, d) return a, b, c, d end))
+    assert.equal("the function has a parameter too many: expected 3 (x, z, y), got 4" .. hint,
+      told(function(a, b, c, d) return a, b, c, d end))
   end)
 
   it("names a result of the wrong shape", function()
@@ -219,9 +224,9 @@ CCW_HANDLER(negate, ARG(f32, 1, x), RET(f32, 1, y))
     local text = "twice: a missing synchronisation: launch of flip on stream N and launch of flip on stream N use the same memory\n" ..
       "  hint: wait between them: s:sync(), or t:wait(s:record()) for another stream"
     local launches = "flip{over = #x, args = {x, y, #x}, stream = s} %s flip{over = #x, args = {y, x, #x}, stream = t} %s"
-    for _, waits in ipairs { { "", "s:sync() t:sync()" }, { "t:sync()", "s:sync() t:sync()" }, { "s:wait(t:record())", "s:sync() t:sync()" } } do
+    for _, wait in ipairs { "", "t:sync()", "s:wait(t:record())" } do -- of the three two wait for the wrong one
       assert.equal(text, judge(lesson_of "gpu-call", "twice",
-        ("function twice(x, y, s, t) %s end"):format(launches:format(table.unpack(waits)))))
+        ("function twice(x, y, s, t) %s end"):format(launches:format(wait, "s:sync() t:sync()"))))
     end
     assert.equal("twice: a missing synchronisation: copy from device on stream N and launch of flip on stream N use the same memory\n" ..
       "  hint: wait between them: s:sync(), or t:wait(s:record()) for another stream", judge(lesson_of "gpu-call", "twice",
@@ -258,7 +263,8 @@ describe("a lesson's file", function()
     refused("2: exercise 'y' has no answer, a text that sets y as it should be", head .. 'lesson.ask{"y", try = function() end}\n')
     refused("2: exercise 'y' has no try, a function that tries an answer", head .. 'lesson.ask{"y", answer = "y = 1"}\n')
     refused("2: exercise 'y': answer: expected a string, got number", head .. 'lesson.ask{"y", try = print, answer = 1}\n')
-    refused("2: exercise 'y': no field is called 'hint'; near: hints", head .. 'lesson.ask{"y", try = function() end, answer = "", hint = {}}\n')
+    refused("2: exercise 'y': no field is called 'hint'; near: hints",
+      head .. 'lesson.ask{"y", try = function() end, answer = "", hint = {}}\n')
     refused("3: there is an exercise 'y' already", head .. good .. good)
     refused("2: an exercise is a table, lesson.ask{NAME, try = f, answer = text}", head .. "lesson.ask(7)\n")
   end)
@@ -281,6 +287,14 @@ describe("a lesson's file", function()
       check(head .. 'lesson.ask{"y", try = function(y) return y end, answer = "error \'no\'"}\n'))
     assert.same({ "week3.lua:2: exercise 'y': its own answer fails: prompt:1: bad" },
       check(head .. 'lesson.ask{"y", try = function() error "bad" end, answer = "y = 1"}\n'))
+  end)
+
+  it("is sound where README.md shows one", function()
+    local readme <close> = assert(io.open(support.root .. "/README.md"))
+    local source = readme:read "a":match "\n```lesson\n(.-)\n```\n"
+    local known = file.read("README.md", source)
+    assert.same({}, (grader.play(known, function() end)))
+    assert.equal(1, #known.exercises)
   end)
 
   it("says what it needs and is not here", function()
@@ -351,7 +365,8 @@ describe("ccw lesson", function()
   end)
 
   it("passes exercises, goes to other lessons, and marks what was done", function()
-    local output = talk("enums", { ":skip", ":skip", ":skip", ":skip", ":skip", ":lessons", ":lessons 12", ":lessons nowhere", ":hint", ":lesson" })
+    local output = talk("enums", { ":skip", ":skip", ":skip", ":skip", ":skip", ":lessons", ":lessons 12", ":lessons nowhere",
+      ":hint", ":lesson" })
     assert.matches("That was the lesson. :next begins the next one", output, 1, true)
     assert.matches("\n> 8  enums", output, 1, true)
     assert.matches("Lesson 12. Tuples: lists of arrays", output, 1, true)
@@ -402,12 +417,14 @@ describe("ccw lesson --check", function()
   end
   local head = "-- Answers to ccw lesson destinations\n"
   local rectify = 'rectify = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(x, y) for i = 1, #x do y[i] = math.max(0, x[i]) end end)\n'
-  local reverse = 'local reverse = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(x, y) for i, v in ipairs(x) do y[#x - i + 1] = v end end)\n'
+  local reverse = 'local reverse = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(x, y) ' ..
+    'for i, v in ipairs(x) do y[#x - i + 1] = v end end)\n'
 
   it("grades answers, with an exit code", function()
     assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade(head .. rectify .. reverse))
     assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade(rectify .. reverse, "3"))
-    assert.equal("rectify: right.\nreverse: the name 'reverse' was never set\n  hint: the answer is what reverse is set to: reverse = ...\n" ..
+    assert.equal("rectify: right.\nreverse: the name 'reverse' was never set\n" ..
+      "  hint: the answer is what reverse is set to: reverse = ...\n" ..
       "1 of 2 right\nexit 1\n", grade(head .. rectify))
   end)
 

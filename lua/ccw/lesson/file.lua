@@ -26,6 +26,27 @@ local anything = setmetatable({}, { __index = function(self) return self end, __
 
 local fields = { [1] = "string", try = "function", answer = "string", hints = "table" }
 
+--- problem_of(exercise) -> text. What is wrong with what `lesson.ask` was given; nil for nothing.
+function M.problem_of(exercise)
+  if type(exercise) ~= "table" then return "an exercise is a table, lesson.ask{NAME, try = f, answer = text}" end
+  local called = exercise[1]
+  if type(called) ~= "string" or not called:find "^[%a_][%w_]*$" then
+    return "an exercise has no name, lesson.ask{NAME, ...}, under which its answer is looked for"
+  end
+  for field, value in next, exercise do
+    local wanted = fields[field]
+    if not wanted then
+      local near = core.near(tostring(field), { "try", "answer", "hints" })
+      return ("exercise '%s': no field is called '%s'%s"):format(called, tostring(field), near[1] and "; near: " .. near[1] or "")
+    end
+    if value ~= anything and type(value) ~= wanted then
+      return ("exercise '%s': %s: expected a %s, got %s"):format(called, field, wanted, type(value))
+    end
+  end
+  if not exercise.answer then return ("exercise '%s' has no answer, a text that sets %s as it should be"):format(called, called) end
+  if not exercise.try then return ("exercise '%s' has no try, a function that tries an answer"):format(called) end
+end
+
 --- What `lesson.ask` is given, as far as it is known before the lesson runs.
 local function read_exercise(name, line, source)
   local exercise
@@ -34,22 +55,9 @@ local function read_exercise(name, line, source)
   local ok = chunk and true
   if chunk then ok, message = pcall(chunk) end
   if not ok then relocate(name, line, tostring(message)) end
-  if type(exercise) ~= "table" then fail(name, line, "an exercise is a table, lesson.ask{NAME, try = f, answer = text}") end
-  local called = exercise[1]
-  if type(called) ~= "string" or not called:find "^[%a_][%w_]*$" then
-    fail(name, line, "an exercise has no name, lesson.ask{NAME, ...}, under which its answer is looked for")
-  end
-  for field, value in next, exercise do
-    local wanted = fields[field]
-    if not wanted then
-      local near = core.near(tostring(field), { "try", "answer", "hints" })
-      fail(name, line, "exercise '%s': no field is called '%s'%s", called, tostring(field), near[1] and "; near: " .. near[1] or "")
-    end
-    if type(value) ~= wanted then fail(name, line, "exercise '%s': %s: expected a %s, got %s", called, field, wanted, type(value)) end
-  end
-  if not exercise.answer then fail(name, line, "exercise '%s' has no answer, a text that sets %s as it should be", called, called) end
-  if not exercise.try then fail(name, line, "exercise '%s' has no try, a function that tries an answer", called) end
-  return { name = called, answer = exercise.answer, hints = exercise.hints or {}, try = exercise.try }
+  local problem = M.problem_of(exercise)
+  if problem then fail(name, line, "%s", problem) end
+  return { name = exercise[1], answer = exercise.answer, hints = exercise.hints or {}, try = exercise.try }
 end
 
 --- Code as people see it: without the outputs that are written behind it.

@@ -85,7 +85,8 @@ local told = {
     return ("index %s of an array of %s elements"):format(index, last), "the last one is x[#x]"
   end },
   { "a nil value %(field '%?'%)", function(seen)
-    return "an index at which there is nothing", ("the last element is %s[#%s]"):format(name_of(seen, "arg", "x"), name_of(seen, "arg", "x"))
+    local x = name_of(seen, "arg", "x")
+    return "an index at which there is nothing", ("the last element is %s[#%s]"):format(x, x)
   end },
   { "NO END: ", function() return "it does not come to an end", "what has to be so for its loop to stop?" end },
 }
@@ -93,7 +94,8 @@ local told = {
 --- What was not written though the call wanted it, where a checked call tells: "result 0 'y': 3 of 3 elements were never written", or,
 --- of a scalar, "result 0 'y': was never written".
 local function unwritten(text, seen)
-  local name, missing, all = text:match "result %d+ ?'?([^':\n]*)'?: (%d+) of (%d+) elements were never written"
+  if text:find " past its end" then return nil end -- where it was written instead is the cause
+  local name, missing, all = text:match "result %d+ ?'?([^':\n]*)'?: (%d+) of (%d+) elements %l+ never written"
   name = name or text:match "result %d+ ?'?([^':\n]*)'?: was never written"
   if not name then return nil end
   for _, rebound in ipairs(seen.rebound or {}) do

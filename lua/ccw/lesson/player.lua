@@ -2,6 +2,7 @@
 local array = require "ccw.array"
 local errors = require "ccw.errors"
 local compile = require "ccw.compile"
+local file = require "ccw.lesson.file"
 local repl = require "ccw.repl"
 
 local M = {}
@@ -25,8 +26,11 @@ function M.new(lesson, tell, session)
   local env = session.env
   for _, exercise in ipairs(lesson.exercises) do _G[exercise.name] = nil end -- what another lesson, or an earlier try, left
   rawset(env, "lesson", { numbers = numbers, ask = function(exercise)
+    local problem = file.problem_of(exercise)
+    if problem then error(problem, 2) end
     local known = lesson.exercises[exercise[1]]
-    known.try = exercise.try
+    if not known then error(("an exercise '%s' is not in the lesson's file"):format(exercise[1]), 2) end
+    known.try, known.answer, known.hints = exercise.try, exercise.answer, exercise.hints or {}
   end })
   rawset(env, "print", function(...)
     local parts = table.pack(...)
