@@ -48,6 +48,7 @@ local function parser()
   local p = require "argparse" ("ccw lesson", "Teaches custom calls at the prompt: without LESSON, lists the lessons.")
   p:argument("lesson", "A number, a name, or a file, lesson.lua or ./lesson.lua."):args "?"
   p:option("--check", "Check a file: a lesson, or answers to one; LESSON says to which, where the file does not."):argname "FILE"
+  p:option("--time-limit", "Seconds that an answer may take, 10 unless this says otherwise."):argname "SECONDS":convert(tonumber)
   p:flag("--sheet", "Print a file of answers to LESSON, to be filled in.")
   p:epilog [=[
 A lesson is a Lua file. Its first line is its title, "--- TITLE  N minutes"; comments are what it says, code runs, and
@@ -62,6 +63,7 @@ with 2 when there is nothing that it could check.]=]
 end
 
 local function run(options, program)
+  if options.time_limit then require "ccw.lesson.exercise".time_limit = options.time_limit end
   if options.check then return check(options.check, options.lesson) end
   local teacher = require "ccw.lesson.teacher"
   if not options.lesson then

@@ -15,7 +15,7 @@ print(here)                                        --> f32[3] {1, 2, 3}
 local lazy = ccw.bind "lazy(x: f32[n]) -> (y: f32[n])":to(function(x, y)
   if x[1] > 0 then y[1] = x[1] end
 end)
-print(ccw.try(ccw.call, lazy, {ccw.f32{2, 4, 6}}, "f32[3]", nil, {checked = true}))
+print(ccw.try(ccw.call, lazy, {ccw.f32{2, 4, 6}}))
 --> nil   DATA_LOSS: lazy: execute: result 0 'y': 2 of 3 elements were never written, the first is [2]
 
 -- An operand belongs to somebody else, who may need it again: it is read only.

@@ -11,16 +11,17 @@ local show = require "ccw.show"
 
 local M = {}
 
-local SECONDS = 10 --- of the processor's time that an answer may take
+--- Seconds of the processor's time that an answer may take.
+M.time_limit = 10
 
 -- ---- seeing what a function does -------------------------------------------------------------------------------------
 
-local function raise_no_end() error(("NO END: still running after %d seconds"):format(SECONDS), 2) end
+local function raise_no_end() error(("NO END: still running after %g seconds"):format(M.time_limit), 3) end
 
 --- limited(f, ...) -> results of f. Ends f when it takes too long. `on_return`, if any, is called each time that a function returns.
 local function limited(on_return, f, ...)
   local before, mask, count = debug.gethook()
-  local deadline = os.clock() + SECONDS
+  local deadline = os.clock() + M.time_limit
   local restore <close> = setmetatable({}, { __close = function() -- luacheck: ignore
     if type(before) == "function" then debug.sethook(before, mask, count) else debug.sethook() end
   end })
@@ -32,7 +33,7 @@ local function limited(on_return, f, ...)
   return table.unpack(results, 1, results.n)
 end
 
---- limit(f, ...) -> results of f. Raises an error when f takes more than ten seconds of the processor's time.
+--- limit(f, ...) -> results of f. Raises an error when f takes more of the processor's time than the limit.
 function M.limit(f, ...) return limited(nil, f, ...) end
 
 --- The same function, watched: on_call(values) gets the values of its parameters, on_return(i, name, value) number, name and value of

@@ -88,6 +88,12 @@ local told = {
     local x = name_of(seen, "arg", "x")
     return "an index at which there is nothing", ("the last element is %s[#%s]"):format(x, x)
   end },
+  { "its future was not complete after", function()
+    return "the call does not become complete", "somebody has to complete the promise: promise:complete(), when all is written"
+  end },
+  { "everybody has dropped its promise", function()
+    return "the promise was forgotten", "somebody has to complete it: promise:complete(), when all is written"
+  end },
   { "NO END: ", function() return "it does not come to an end", "what has to be so for its loop to stop?" end },
 }
 

@@ -12,11 +12,13 @@ function M.columns(program)
   return math.max(20, known or 80)
 end
 
+local function width_of(text) return utf8.len(text) or #text end
+
 --- wrap(text, columns [, indent]) -> text. Breaks a paragraph between words; its further lines are indented by so many blanks.
 function M.wrap(text, columns, indent)
   local lines, line = {}, nil
   for word in text:gmatch "%S+" do
-    if line and utf8.len(line) + 1 + utf8.len(word) > columns then
+    if line and width_of(line) + 1 + width_of(word) > columns then
       lines[#lines + 1] = line
       line = (" "):rep(indent or 0) .. word
     else
