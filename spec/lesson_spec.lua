@@ -311,6 +311,50 @@ describe("a lesson's file", function()
   end)
 end)
 
+describe("the guide's C++ in the lessons", function()
+  local headers = support.root .. "/build/wheels/jaxlib-0.12.0.1/jaxlib/include"
+  local wheels = os.getenv "CCW_WHEELS"
+  if wheels then headers = wheels .. "/jaxlib-0.12.0.1/jaxlib/include" end
+
+  --- Whether C++ compiles with the official headers, and what the compiler says.
+  local function compiles(source)
+    local path = support.write("guide.cc", source)
+    local output, good = support.sh(("c++ -std=c++17 -fsyntax-only -I'%s' '%s'"):format(headers, path))
+    return good, output
+  end
+
+  --- The lines of a lesson that are shown as they are.
+  local function shown(name)
+    local lines = {}
+    for _, step in ipairs(assert(teacher.find(lesson.lessons(), name)).steps) do
+      for _, text in ipairs(step) do
+        if text == "" or text:find "^    " then lines[#lines + 1] = text end
+      end
+    end
+    return table.concat(lines, "\n") .. "\n"
+  end
+
+  it("compiles as it was mended, and not as it is printed", function()
+    if not support.exists(headers .. "/xla/ffi/api/ffi.h") then return pending "the official headers could not be had" end
+    for _, name in ipairs { "variadics", "cpu-call" } do
+      local good, output = compiles(shown(name))
+      assert.is_true(good, output)
+    end
+    local start = '#include "xla/ffi/api/ffi.h"\nusing namespace xla::ffi;\n'
+    for mistake, text in pairs {
+      ["Error f(ErrorOr<AnyBuffer> arg) { return Error(ErrorCode::kInternal, arg.error()); }"] = "no matching function for call",
+      ["auto h = Ffi::Bind().Ret<AnyBuffer>().To([](AnyBuffer) -> Error { return Error::Success(); });"] =
+        "not compatible with a function type",
+      ["size_t f(BufferR1<F32> in) { return in.dimensions[0]; }"] = "dimensions",
+      ["auto b = Ffi::Bind().Arg<Buffer>();"] = "no matching function for call",
+    } do
+      local good, output = compiles(start .. mistake)
+      assert.is_false(good, mistake)
+      assert.matches(text, output, 1, true)
+    end
+  end)
+end)
+
 describe("ccw lesson", function()
   it("lists the lessons with minutes and the guide's headings", function()
     local output, good = run "lesson"
@@ -359,7 +403,7 @@ describe("ccw lesson", function()
       "root: expected a handler, got a number\n", "hint: return nil, \"below zero\" ends",
       "One answer:\nroot = ccw.bind \"root(x: f32[n]) -> (y: f32[n])\":to(function(x, y)\n",
       "root: root(f32[6] {2, 6, 5, 8, 9, -1}): it should have failed, with INTERNAL,\n  and did not\n",
-      "root: right. :next goes on.\n", "That was the lesson. :next begins the next one, Destinations: where does a\nresult go?.\n",
+      "root: right. :next goes on.\n", "That was the lesson. :next begins the next one, \"Destinations: where does a\nresult go?\".\n",
       "> 2  errors", "Lesson 2. Errors: how does a handler say no?\n" } do
       local first, last = output:find(text, at, true)
       assert(first, ("%s does not follow in\n%s"):format(text, output:sub(at)))

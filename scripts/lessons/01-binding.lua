@@ -26,7 +26,10 @@ print(why:match "%((.*)%)")   --> expected a function of 3 parameters (x, y, z),
 -- the size comes from?
 
 -- Your turn. Write a handler that takes an array of f32 and gives one of the same size, each element three times as
--- large: triple = ccw.bind "triple(x: f32[n]) -> (y: f32[n])":to(function(x, y) ... end)
+-- large, and give it the name `triple`:
+--     triple = ccw.bind "triple(x: f32[n]) -> (y: f32[n])":to(function(x, y)
+--       ...
+--     end)
 lesson.ask{"triple",
   try = function(triple)
     return ccw.call(triple, {lesson.numbers("f32[5]", 1)}), ccw.call(triple, {lesson.numbers("f32[1]", 2)})
@@ -41,9 +44,8 @@ triple = ccw.bind "triple(x: f32[n]) -> (y: f32[n])":to(function(x, y)
 end)]],
 }
 
--- Attributes, contexts and results are bound in the same way. The next lessons take them one by one. Before that: the
--- function's parameters follow the binding, whatever their names. Write `subtract`, which binds a: f32[n] and b: f32[n]
--- and gives c: f32[n], b less a.
+-- The function's parameters follow the order of the binding, whatever you call them. Write `subtract`, which binds
+-- a: f32[n] and b: f32[n] and gives c: f32[n], b less a.
 lesson.ask{"subtract",
   try = function(subtract)
     return ccw.call(subtract, {lesson.numbers("f32[4]", 3), lesson.numbers("f32[4]", 4)}, "f32[4]")

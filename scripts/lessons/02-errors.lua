@@ -13,7 +13,7 @@ print(err.code, err.handler, err.stage)   --> INTERNAL   oops   execute
 -- ccw.try gives a failure back as a value. Without it a failure is raised, and at the prompt you see it: what ran behind
 -- it does not run.
 
--- An error that a function of ccw's raises in a handler is the handler's own, with its code. Many checks are one line so.
+-- An error that a function of ccw's raises in a handler is the handler's own, with its code. So most checks take one line.
 local first = ccw.bind "first(x: f32[*]) -> (y: f32[])":to(function(x, y)
   ccw.match.verify("x", x, "f32[n]")
   y:fill(x[1])

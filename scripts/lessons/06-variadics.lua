@@ -19,12 +19,24 @@ print(select(2, ccw.try(ccw.call, sizes, {ccw.f32{1, 2}, ccw.s32{3, 4}})).code) 
 print(select(2, ccw.try(ccw.bind, "late(..., x: f32[n])")).code)   --> INVALID_ARGUMENT
 
 -- The guide's two examples do not compile as they are printed. In the first, error() is an Error already, and no Error is
--- made of a code and an Error. In the second, a result comes as Result<AnyBuffer>. Mended:
---     ErrorOr<AnyBuffer> arg = args.get<AnyBuffer>(0);
---     if (!arg.has_value()) return arg.error();
+-- made of a code and an Error. In the second, a result comes as Result<AnyBuffer>. Mended, in C++:
+--     #include "xla/ffi/api/ffi.h"
+--     using namespace xla::ffi;
 --
---     [](AnyBuffer arg, RemainingArgs args,
---        Result<AnyBuffer> ret, RemainingRets results) -> Error { ... }
+--     Error first(RemainingArgs args, RemainingRets rets) {
+--       ErrorOr<AnyBuffer> arg = args.get<AnyBuffer>(0);
+--       if (!arg.has_value()) return arg.error();
+--       ErrorOr<Result<AnyBuffer>> ret = rets.get<AnyBuffer>(0);
+--       if (!ret.has_value()) return ret.error();
+--       return Error::Success();
+--     }
+--     XLA_FFI_DEFINE_HANDLER(one, first, Ffi::Bind().RemainingArgs().RemainingRets());
+--
+--     Error second(AnyBuffer, RemainingArgs, Result<AnyBuffer>, RemainingRets) {
+--       return Error::Success();
+--     }
+--     XLA_FFI_DEFINE_HANDLER(two, second, Ffi::Bind()
+--         .Arg<AnyBuffer>().RemainingArgs().Ret<AnyBuffer>().RemainingRets());
 
 -- Try count with a list in the list of operands, {{a, b}, c}. How many does it see?
 

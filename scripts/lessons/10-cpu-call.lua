@@ -22,13 +22,16 @@ print(ccw.call("do_custom_call", {ccw.f32{1, 2}, ccw.f32{10, 20, 30}}))   --> f3
 local call = ccw.prepare("do_custom_call", {ccw.f32{1, 2}, ccw.f32{10, 20, 30}})
 print(call(), call() == call())   --> f32[3] {11, 22, 31}   true
 
--- The guide's C++ does not compile as it is printed: dimensions and data are functions there, Arg<Buffer> lacks its type,
--- and the function returns nothing. Mended:
+-- The guide's C++ does not compile as it is printed: dimensions and typed_data are functions, Arg<Buffer> lacks its type,
+-- and the function has to return an Error. Mended:
+--     #include "xla/ffi/api/ffi.h"
 --     using namespace xla::ffi;
 --     using BufferF32 = BufferR1<F32>;
+--
 --     Error do_custom_call(BufferF32 in0, BufferF32 in1, Result<BufferF32> out) {
 --       size_t d0 = in0.dimensions()[0], d1 = in1.dimensions()[0];
---       if (out->dimensions()[0] != d1) return Error::InvalidArgument("out: size");
+--       if (out->dimensions()[0] != in1.dimensions()[0])
+--         return Error::InvalidArgument("out: expected the size of in1");
 --       for (size_t i = 0; i < d1; ++i)
 --         out->typed_data()[i] = in0.typed_data()[i % d0] + in1.typed_data()[i];
 --       return Error::Success();
@@ -36,7 +39,9 @@ print(call(), call() == call())   --> f32[3] {11, 22, 31}   true
 --     XLA_FFI_DEFINE_HANDLER_SYMBOL(handler, do_custom_call,
 --         Ffi::Bind().Arg<BufferF32>().Arg<BufferF32>().Ret<BufferF32>());
 
--- Try an empty b, ccw.f32{}. What does i % 0 do, and what should the handler say?
+-- It still divides by 0 where in0 is empty. So does ours.
+
+-- Try an empty b, ccw.f32{}. What does Lua say, and what should the handler say?
 
 -- Your turn. Write `add_mod`, as above, but have it fail, with nil and a text, where b is empty and c is not.
 lesson.ask{"add_mod",

@@ -11,7 +11,8 @@ print(select(2, pcall(function() return x[1] end)):match "this .*")
 -- Needs: a C++ compiler
 
 -- The guide's kernel, with what it lacks as it is printed: a type, void, and the check that there is something for the last
--- threads to do. Their number is a multiple of the size of a block, and n need not be one.
+-- threads to do. Their number is a multiple of the size of a block, and n need not be one. Its function lacks what the one
+-- for the CPU lacks, and is mended in the same way.
 local kernel = ccw.kernel{name = "add_mod", source = [[
 __global__ void add_mod(const float *b, int k, const float *c, float *a, int n)
 {

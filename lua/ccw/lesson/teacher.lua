@@ -104,7 +104,7 @@ end
 function Teacher:finish()
   self.done[self.lesson.name], self.is_over = true, true
   local following = self.lesson.number and self.lessons[self.lesson.number + 1]
-  self:say(("That was the lesson.%s"):format(following and (" :next begins the next one, %s."):format(following.title) or
+  self:say(("That was the lesson.%s"):format(following and (" :next begins the next one, \"%s\"."):format(following.title) or
     " Ctrl-D leaves."))
 end
 
