@@ -232,6 +232,11 @@ CCW_HANDLER(negate, ARG(f32, 1, x), RET(f32, 1, y))
       "  hint: wait between them: s:sync(), or t:wait(s:record()) for another stream", judge(lesson_of "gpu-call", "twice",
         ("function twice(x, y, s, t) %s end"):format(launches:format("s:sync()", ""))))
     assert.equal("f32[1] {1} on sim:0", tostring(ccw.f32{1}:to "sim:0"))
+    assert.equal("twice: right.", judge(lesson_of "gpu-call", "twice", [==[
+      local broken = ccw.kernel{name = "b", source = "__global__ void b(float *x) { x[threadIdx.x + 4096] = 1; }"} -- by the learner, before
+      broken{grid = 1, args = {ccw.f32{1}:to "sim:0"}}
+      function twice(x, y, s, t) flip{over = #x, args = {x, y, #x}, stream = s} s:sync()
+        flip{over = #x, args = {y, x, #x}, stream = t} t:sync() end]==]))
   end)
 
   it("names what is no usual mistake by what it says, and gives no hint", function()
@@ -268,6 +273,7 @@ describe("a lesson's file", function()
     refused("2: exercise 'y': answer: expected a string, got number", head .. 'lesson.ask{"y", try = print, answer = 1}\n')
     refused("2: exercise 'y': no field is called 'hint'; near: hints",
       head .. 'lesson.ask{"y", try = function() end, answer = "", hint = {}}\n')
+    refused("2: exercise 'print' has the name of something that is there already", head .. (good:gsub('"y"', '"print"')))
     refused("3: there is an exercise 'y' already", head .. good .. good)
     refused("2: an exercise is a table, lesson.ask{NAME, try = f, answer = text}", head .. "lesson.ask(7)\n")
   end)
@@ -352,6 +358,21 @@ describe("the guide's C++ in the lessons", function()
       assert.is_false(good, mistake)
       assert.matches(text, output, 1, true)
     end
+  end)
+end)
+
+describe("the guide's Python in the lessons", function()
+  it("runs in JAX and prints what it says #jax", function()
+    local python = (os.getenv "CCW_VENV" or support.build .. "/venv") .. "/jax-0.10.2/bin/python"
+    if not support.exists(python) then return pending "JAX 0.10.2 could not be had" end
+    local lines = {}
+    for _, step in ipairs(assert(teacher.find(lesson.lessons(), "jax")).steps) do
+      for _, text in ipairs(step) do lines[#lines + 1] = text:match "^    (.*)$" end
+      if step[1] and step[1]:find "And here" then break end -- from there on it is Lua
+    end
+    local source = table.concat(lines, "\n"):gsub("\nccw%..*", ""):gsub("build/", support.build .. "/")
+    local path = support.write("lesson.py", source .. "\n")
+    assert.equal("[2. 4.]\n", (support.sh(("JAX_PLATFORMS=cpu '%s' '%s'"):format(python, path))))
   end)
 end)
 

@@ -66,6 +66,7 @@ local function run(options, program)
   if options.time_limit then require "ccw.lesson.exercise".time_limit = options.time_limit end
   if options.check then return check(options.check, options.lesson) end
   local teacher = require "ccw.lesson.teacher"
+  if options.sheet and not options.lesson then errors.raise("INVALID_ARGUMENT", "a sheet is of a lesson: ccw lesson LESSON --sheet") end
   if not options.lesson then
     print(teacher.list(M.lessons(), teacher.columns(program)))
     print "ccw lesson N begins one."

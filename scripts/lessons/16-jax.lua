@@ -7,15 +7,15 @@
 -- JAX finds a handler by a name, for a platform, as ccw.register does. A library in C or C++, in Python:
 --     import ctypes, jax, numpy as np
 --     jax.devices()                      # first: it makes the backend that the target is for
---     library = ctypes.CDLL("libscale.so")
+--     library = ctypes.CDLL("build/lib/libccw_kernels.so")
 --     jax.ffi.register_ffi_target(
 --         "scale", jax.ffi.pycapsule(library.scale), platform="cpu")
---     call = jax.ffi.ffi_call("scale", jax.ShapeDtypeStruct((4,), np.float32))
---     print(call(x, s=np.float32(2)))
+--     scale = jax.ffi.ffi_call("scale", jax.ShapeDtypeStruct((2,), np.float32))
+--     print(scale(np.array([1, 2], np.float32), s=np.float32(2)))   # [2. 4.]
 
 -- And here, with the library loaded, the same call:
---     ccw.register("scale", ccw.load "libscale.so".scale, "Host")
---     ccw.call("scale", {x}, "f32[4]", {s = ccw.f32(2)})
+--     ccw.register("scale", ccw.load "build/lib/libccw_kernels.so".scale, "Host")
+--     print(ccw.call("scale", {ccw.f32{1, 2}}, "f32[2]", {s = ccw.f32(2)}))
 
 -- Handlers in Lua go there, too: scripts/jax/lua_handlers.py loads a file that returns a table of them.
 

@@ -166,8 +166,8 @@ local function article(kind) return (kind:find "^[aeiou]" and "an " or "a ") .. 
 
 -- ---- the verdict -----------------------------------------------------------------------------------------------------
 
---- A simulated device that the answer broke is taken back, so that the next one finds it as it should be.
-local function mend_devices()
+--- Takes a simulated device back that somebody broke, so that an answer finds it as it should be.
+local function mend_device()
   if not errors.try(function() device.device "sim:0":sync() end) then device.device "sim:0":reset() end
 end
 
@@ -227,7 +227,7 @@ local function try(exercise, answer, reference)
   local seen = { names = {}, rebound = {}, calls = {} }
   local got = table.pack(xpcall(limited, traced, nil, exercise.try, watched(answer, seen)))
   if not got[1] then
-    mend_devices()
+    mend_device()
     return wrong(M.diagnose(got[2], seen))
   end
   for i = 2, math.max(wanted.n, got.n) do
@@ -252,6 +252,7 @@ function M.check(session, exercise)
       near[1] and ("near: %s"):format(table.concat(near, ", ")) or ("the answer is what %s is set to: %s = ..."):format(exercise.name,
         exercise.name))
   end
+  mend_device()
   return checked(try, exercise, answer, reference_of(session, exercise))
 end
 

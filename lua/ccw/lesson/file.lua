@@ -1,6 +1,7 @@
 --- Lesson files: text to read, code to run, exercises.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local globals = require "ccw.globals"
 local repl = require "ccw.repl"
 
 local M = {}
@@ -32,6 +33,9 @@ function M.problem_of(exercise)
   local called = exercise[1]
   if type(called) ~= "string" or not called:find "^[%a_][%w_]*$" then
     return "an exercise has no name, lesson.ask{NAME, ...}, under which its answer is looked for"
+  end
+  if globals[called] ~= nil or called == "lesson" then
+    return ("exercise '%s' has the name of something that is there already"):format(called)
   end
   for field, value in next, exercise do
     local wanted = fields[field]
