@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <lualib.h>
@@ -97,15 +96,6 @@ static int is_terminal(lua_State *L)
   return 1;
 }
 
-/* columns() -> integer, or nil. The width of the terminal that is written to, where it is one. */
-static int columns(lua_State *L)
-{
-  struct winsize size;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
-  lua_pushinteger(L, size.ws_col);
-  return 1;
-}
-
 /* ---- the modules it brings along ------------------------------------------------------------------------------------- */
 
 static int search_embedded(lua_State *L)
@@ -125,8 +115,7 @@ static int search_embedded(lua_State *L)
 
 static int open_program(lua_State *L)
 {
-  static const luaL_Reg functions[] = {
-      {"interruptible", interruptible}, {"is_terminal", is_terminal}, {"columns", columns}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"interruptible", interruptible}, {"is_terminal", is_terminal}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

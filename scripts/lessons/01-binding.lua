@@ -19,7 +19,7 @@ local binding = ccw.bind "add":arg("f32[n]", "x"):arg("f32[n]", "y"):ret("f32[n]
 print(binding)   --> add(x: f32[n], y: f32[n]) -> (z: f32[n])
 
 -- A function that does not fit is refused when it is bound. In C and C++ it does not compile.
-local _, why = pcall(binding.to, binding, function(x, y) return x, y end)
+local bound, why = pcall(binding.to, binding, function(x, y) return x, y end)
 print(why:match "%((.*)%)")   --> expected a function of 3 parameters (x, y, z), got one of 2
 
 -- Try the call above with arrays of different sizes, ccw.f32{1, 2} and ccw.f32{1, 2, 3}. Where does the message say that

@@ -34,7 +34,7 @@ local careless = ccw.kernel{name = "careless", source = [[
 __global__ void careless(float *y) { y[blockIdx.x * blockDim.x + threadIdx.x] = 1; }]]}
 local y = ccw.array("f32[5]"):to "sim:0"
 careless{grid = 1, block = 64, args = {y}}
-local _, err = ccw.try(y.to, y, "host")
+local moved, err = ccw.try(y.to, y, "host")
 print(err.code)   --> OUT_OF_RANGE
 print(err.message:match "block %b(), thread %b(): [%a ]+ 20 bytes")
 --> block (0,0,0), thread (5,0,0): writes past the end of 20 bytes

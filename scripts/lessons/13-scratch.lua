@@ -22,7 +22,7 @@ end)
 print(ccw.call(rotate, {ccw.f32{1, 2, 3}}))   --> f32[3] {2, 3, 1}
 
 -- XLA has it on GPUs alone. On its CPU a handler that takes some is refused; ccw is as strict where it is asked to be.
-local _, err = ccw.try(ccw.call, rotate, {ccw.f32{1}}, "f32[1]", nil, {like_xla = true})
+local z, err = ccw.try(ccw.call, rotate, {ccw.f32{1}}, "f32[1]", nil, {like_xla = true})
 print(err.message:match "[^\n]*")   --> rotate: execute: XLA has no scratch memory on the CPU
 
 -- What fresh scratch memory holds is as unknown as what a result holds.

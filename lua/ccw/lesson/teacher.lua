@@ -6,9 +6,9 @@ local repl = require "ccw.repl"
 
 local M = {}
 
---- columns(program) -> number. The width of the terminal.
+--- columns(program) -> number. The width of the terminal, or else what COLUMNS says, or 80.
 function M.columns(program)
-  local known = program.columns and program.columns() or math.tointeger(tonumber(os.getenv "COLUMNS"))
+  local known = program.is_terminal(1) and program.columns and program.columns() or math.tointeger(tonumber(os.getenv "COLUMNS"))
   return math.max(20, known or 80)
 end
 
@@ -121,6 +121,15 @@ end
 
 local commands = {}
 
+--- What :help says of them, as far as the prompt has it.
+local usage = {
+  next = ": goes on with the lesson; where an exercise is open, looks at the answer first",
+  hint = ": helps with the exercise, in the end with an answer",
+  skip = ": passes the exercise",
+  again = ": begins the lesson anew",
+  lessons = "[LESSON]: lists the lessons, or begins one, by number or name",
+}
+
 function commands.next(teacher)
   if teacher.exercise then
     local text = teacher:judge()
@@ -212,6 +221,7 @@ function M.new(lessons, program)
     columns = function() return M.columns(program) end }, Teacher)
   for name, command in pairs(commands) do
     session.commands[name] = function(_, rest) return command(teacher, rest) end
+    if session.usage then session.usage[name] = usage[name] end
   end
   local answer = session.answer
   function session:answer(source)
