@@ -554,7 +554,8 @@ describe("a lesson at a terminal", function()
   it("is taught from its head to its end", function()
     if not support.sh "tmux -V":find "^tmux" then return pending "tmux is not here" end
     socket = "ccw-lesson-" .. tostring({}):match "0x(%x+)"
-    tmux(("new-session -d -x 72 -y 40 \"env COLUMNS=72 XDG_STATE_HOME='%s/state' '%s' lesson 3; cat\""):format(support.temporary(), support.program))
+    local command = ("env COLUMNS=72 XDG_STATE_HOME='%s/state' '%s' lesson 3; cat"):format(support.temporary(), support.program)
+    tmux(("new-session -d -x 72 -y 40 \"%s\""):format(command))
     wait_for "(:next goes on)\nccw>"
     assert.matches("The handler\nwrites there. This is destination passing.", screen(), 1, true) -- at 72 columns
     type_line "here"

@@ -19,7 +19,7 @@ local first = ccw.bind "first(x: f32[*]) -> (y: f32[])":to(function(x, y)
   y:fill(x[1])
 end)
 print(ccw.call(first, {ccw.f32{4, 5}}, "f32[]"))   --> f32[] 4
-local y, refused = ccw.try(ccw.call, first, {ccw.f32{{4, 5}}}, "f32[]")
+local failed, refused = ccw.try(ccw.call, first, {ccw.f32{{4, 5}}}, "f32[]")
 print(refused.code)   --> INVALID_ARGUMENT
 print(refused.message:match "[^\n]*")   --> first: execute: x: expected f32[n], got f32[1,2]
 
