@@ -57,6 +57,13 @@ end
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
 local verbs = { inspect = "ccw.inspect", run = "ccw.text.run", test = "ccw.test.command", lesson = "ccw.lesson" }
 
+--- Whether a file is a lesson, which is more than its code.
+local function is_lesson(path)
+  local file <close> = io.open(path, "rb")
+  local line = file and file:read "l"
+  return line and line:find "^%-%-%-" and require "ccw.lesson.file".is_lesson(line)
+end
+
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)
   local i = 1
@@ -93,6 +100,7 @@ return function(arguments)
   end
   local file = table.remove(rest, 1)
   if not file then return #options.e == 0 and prompt(program) or 0 end
+  if is_lesson(file) then return require "ccw.lesson".script(file) end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
   return run_chunk(chunk, message, rest, program)
