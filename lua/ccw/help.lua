@@ -2,19 +2,20 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local show = require "ccw.show"
+local terminal = require "ccw.terminal"
 local reference = require "ccw.reference"
 
 local M = {}
 
-local COLUMNS = 80
+local COLUMNS = 80 -- at most
 local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "future",
   "device", "stream", "event", "graph", "kernel", "promise", "threads", "scratch", "options", "error" }
 
 --- Adds a paragraph to lines, wrapped, all but its first line indented by so much.
 local function wrap(text, indent, lines)
-  local line = ""
+  local line, columns = "", math.min(COLUMNS, terminal.columns())
   for word in text:gmatch "%S+" do
-    if #line + #word >= COLUMNS and line ~= "" then
+    if #line + #word >= columns and line ~= "" then
       lines[#lines + 1] = line
       line = (" "):rep(indent) .. word
     else
@@ -47,6 +48,15 @@ local function option(name)
   for _, part in ipairs(split(reference.options)) do
     if part:match "^([%w_]+):" == name then return "option " .. part end
   end
+end
+
+--- options(name) -> list. The names of the options that a doc comment lists, "ccw.kernel" or "options".
+function M.options(name)
+  local names = {}
+  for line in (reference[name] or ""):gmatch "\n%- ([%l_, ]+):" do
+    for known in line:gmatch "[%l_]+" do names[#names + 1] = known end
+  end
+  return names
 end
 
 local function overview()

@@ -74,6 +74,7 @@ static int editor_read(lua_State *L)
   struct sigaction action = {.sa_handler = ignore_interrupt}, before; /* no SA_RESTART */
   sigaction(SIGINT, &action, &before);
   int length = 0;
+  el_resize(e->line); /* the window may be another size by now: libedit is told of no signals */
   errno = 0;
   e->owner = owner_of(L);
   int depth = owner_give_up(e->owner); /* while a person thinks, handlers in Lua may run */
