@@ -1,4 +1,4 @@
--- The prompt: what it answers, and how it behaves at a terminal.
+-- The prompt: what it answers. How it behaves at a terminal is in terminal_spec.
 require "ccw"
 local repl = require "ccw.repl"
 local support = require "spec.support"
@@ -212,106 +212,7 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.equal("", complete "zzz")
     local _, list = session:complete "ccw.s"
     table.sort(list)
-    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "shard", "signature" }, list)
+    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "shard", "show", "signature" }, list)
     assert.equal("", (session:complete "lib.scale("))
-  end)
-end)
-
-describe("the prompt at a terminal", function()
-  local state, socket
-
-  local function tmux(arguments) return support.sh(("tmux -L %s -f /dev/null %s"):format(socket, arguments)) end
-  local function screen() return (tmux "capture-pane -p -t 0") end
-  local function type_in(...) for _, keys in ipairs { ... } do tmux("send-keys -t 0 " .. keys) end end
-
-  --- Waits until the screen shows a text, and fails after many looks.
-  local function wait_for(text)
-    for _ = 1, 400 do
-      if screen():find(text, 1, true) then return end
-      os.execute "sleep 0.05"
-    end
-    error("the screen does not show " .. text .. ":\n" .. screen(), 2)
-  end
-
-  --- A terminal with a prompt of its own; a server that is ending takes no new session, so that each has its server.
-  local function start()
-    if socket then tmux "kill-server" end
-    socket = "ccw-spec-" .. tostring({}):match "0x(%x+)"
-    tmux(("new-session -d -x 100 -y 40 \"env XDG_STATE_HOME='%s' '%s'; cat\""):format(state, support.program))
-    wait_for "ccw>"
-  end
-
-  setup(function()
-    state = support.temporary() .. "/state"
-  end)
-
-  teardown(function() if socket then tmux "kill-server" end end)
-
-  it("edits, completes, remembers and comes back from Ctrl-C", function()
-    if not support.sh "tmux -V":find "^tmux" then return pending "tmux is not here" end
-    start()
-    wait_for "?name for help"
-    type_in("-l 'local x = ccw.array(\"f32[2]\", {1, 2})'", "Enter")
-    wait_for "{1, 2})\nccw>\n" -- what is typed before the prompt is there goes through the terminal's own editing
-    type_in("-l 'x:rever'", "BSpace", "BSpace", "BSpace", "-l 's'", "Tab")
-    wait_for "x:reshape"
-    type_in("-l '\"f32[2,1]\"'", "Enter")
-    wait_for "f32[2,1] {{1}, {2}}"
-
-    type_in("-l 'for i = 1, 2 do'", "Enter")
-    wait_for "   >"
-    type_in("-l '  print(\"line \" .. i)'", "Enter", "-l 'end'", "Enter")
-    wait_for "line 2"
-    type_in("C-p") -- the loop is one entry
-    wait_for "ccw> for i = 1, 2 do"
-    type_in("C-c")
-    wait_for "end\nccw>\n"
-
-    type_in("-l 'half of a line'")
-    wait_for "half of a line"
-    type_in("C-c", "-l '6 * 7'", "Enter")
-    wait_for "42"
-    type_in("-l 'print \"busy\" while true do end'", "Enter")
-    wait_for "\nbusy"
-    type_in("C-c")
-    wait_for "interrupted"
-    type_in("-l '6 * 8'", "Enter")
-    wait_for "48"
-    type_in([[-l 'ccw.call(ccw.bind "f()":to(function() print("be" .. "gun") while true do end end), {}, "()")']], "Enter")
-    wait_for "begun" -- a handler in Lua, too
-    type_in("C-c")
-    type_in("-l '6 * 10'", "Enter")
-    wait_for "60"
-    type_in(("-l 'r = ccw.load %q'"):format(support.library "runtime"), "Enter")
-    type_in("-l 'f = ccw.prepare(r.later, {x}, {x:copy()}, {slot = 0})'",
-      "Enter", "-l 'print(\"wai\" .. \"ting\") f()'", "Enter") -- for a future that nobody completes
-    wait_for "\nwaiting"
-    type_in("C-c")
-    wait_for "waiting\n^Cerror"
-    type_in("-l 'ccw.call(r.finish, {}, \"()\", {slot = 0, code = 0}) print(\"fin\" .. \"ished\")'", "Enter")
-    wait_for "finished"
-    type_in([[-l 'k = ccw.kernel{name = "f", source = "__global__ void f(volatile int *x) { while (1) *x = 0; }"}']], "Enter",
-      [[-l 'ccw.device("sim:0", {time_limit = 0})']], "Enter", [[-l 'a = ccw.s32{1}:to "sim:0" k{grid = 1, args = {a}}']], "Enter",
-      [[-l 'print("ker" .. "nel") ccw.device "sim:0":sync()']], "Enter") -- a kernel that never ends
-    wait_for "\nkernel"
-    type_in("C-c")
-    wait_for "kernel\n^Cerror"
-    type_in([[-l 'ccw.device "sim:0":reset() print("re" .. "set")']], "Enter")
-    wait_for "\nreset"
-
-    type_in("-l 'ccw.s'", "Tab")
-    wait_for "s1  s16  s2  s32  s4  s64  s8"
-    type_in("C-c", "C-d")
-    start()
-    type_in("C-p") -- the history of the run before
-    wait_for "\"set\")"
-    type_in("C-c", "C-d")
-
-    local file <close> = assert(io.open(state .. "/ccw/history", "ab"))
-    file:write("\\q\0", ("\xff"):rep(1000), "\n") -- what libedit cannot read
-    file:close()
-    start()
-    type_in("-l '6 * 9'", "Enter")
-    wait_for "54"
   end)
 end)
