@@ -53,8 +53,8 @@ end
 --- options(name) -> list. The names of the options that a doc comment lists, "ccw.kernel" or "options".
 function M.options(name)
   local names = {}
-  for line in (reference[name] or ""):gmatch "\n%- ([%l_, ]+):" do
-    for known in line:gmatch "[%l_]+" do names[#names + 1] = known end
+  for line in (reference[name] or ""):gmatch "\n%- ([%w_, ]+):" do
+    for known in line:gmatch "[%w_]+" do names[#names + 1] = known end
   end
   return names
 end
@@ -67,7 +67,8 @@ local function overview()
   table.sort(names)
   return lay_out("?name explains one of the functions: " .. table.concat(names, ", ") .. ";") .. "\n" ..
     lay_out("a dtype, which makes numbers and arrays of itself: f32, bf16, s4, pred, c64 ...;") .. "\n" ..
-    lay_out("or a kind of value, with its fields and methods: " .. table.concat(kinds, ", ") .. ".")
+    lay_out("or a kind of value, with its fields and methods: " .. table.concat(kinds, ", ") .. ".") .. "\n" ..
+    lay_out("At the prompt :help lists the commands, and _ is the last result.")
 end
 
 --- What is documented under a name: a function, a kind of value, a method, a dtype.

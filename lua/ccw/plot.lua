@@ -43,6 +43,7 @@ local function write(path, content)
     local closed, problem = file:close()
     if good and not closed then good, why = nil, problem end
   end
+  why = why and why:gsub("^" .. path:gsub("%p", "%%%0") .. ": ", "")
   if not good then errors.raise("UNAVAILABLE", ("cannot write '%s': %s"):format(path, why)) end
 end
 

@@ -6,12 +6,15 @@ local session = require "ccw.prompt.session"
 
 local M = { session = session.new, classify = chunk.classify }
 
---- Prints a line or several, and tells whether somebody can read them: a pipe that is closed is the end of the session, and no error.
+local EPIPE, EBADF = 32, 9
+
+--- Prints a text, if it is not empty, and tells whether somebody can read what was printed: a closed pipe is the end of the session, and no
+--- error.
 local function say(text)
-  local good, why, number = io.stdout:write(text, "\n")
+  local good, why, number = true, nil, nil
+  if text ~= "" then good, why, number = io.stdout:write(text, "\n") end
   if good then good, why, number = io.stdout:flush() end
-  local EPIPE = 32
-  if not good and number ~= EPIPE then io.stderr:write("ccw: cannot write: ", tostring(why), "\n") end
+  if not good and number ~= EPIPE and number ~= EBADF then io.stderr:write("ccw: cannot write: ", tostring(why), "\n") end
   return good ~= nil
 end
 
@@ -34,7 +37,7 @@ function M.loop(program, own)
   local function answer(source)
     local ok, text = own:answer(source)
     good = good and ok
-    if text ~= "" then is_heard = say(text) end
+    is_heard = say(text)
   end
   own.protect = program.interruptible
   call.checked = true
@@ -55,7 +58,7 @@ function M.loop(program, own)
       end
     elseif why == "interrupt" then
       pending = nil
-      is_heard = say ""
+      print()
     else
       if pending then answer(pending) end
       input.close()

@@ -448,6 +448,16 @@ static int call_name(lua_State *L)
   return 1;
 }
 
+/* call_is_checked(call) -> boolean. Whether it was prepared to be. */
+static int call_is_checked(lua_State *L)
+{
+  check_kind(L, 1, CCW_CALL);
+  lua_getiuservalue(L, 1, 1);
+  bool has_options = lua_istable(L, -1) && lua_rawgeti(L, -1, OPTIONS) == LUA_TTABLE;
+  lua_pushboolean(L, has_options && lua_getfield(L, -1, "checked") != LUA_TNIL && lua_toboolean(L, -1));
+  return 1;
+}
+
 /* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
  * memory: offset, field, value; then what its context answers. */
 static int call_explain(lua_State *L)
@@ -513,8 +523,8 @@ void open_calls(lua_State *L)
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
       {"replay", call_replay}, {"capture", call_capture}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
-      {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
-      {"call_close", call_close}, {NULL, NULL}};
+      {"call_name", call_name}, {"call_is_checked", call_is_checked}, {"call_start", call_start},
+      {"call_wait", call_wait}, {"call_done", call_done}, {"call_close", call_close}, {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   push_owner(L);
   lua_pushcclosure(L, call_run, 1); /* at hand without a look into the registry: this is the path that counts */

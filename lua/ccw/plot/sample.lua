@@ -13,7 +13,7 @@ local function reader(buffer)
     if type(value) == "number" then return value + 0.0 end
     if type(value) == "boolean" then return value and 1.0 or 0.0 end
     if complex then return math.sqrt(value.re ^ 2 + value.im ^ 2) end
-    return tonumber(tostring(value.value)) or tonumber(tostring(value):match "%-?%d+") + 0.0 -- u64 above 2^63
+    return tonumber((tostring(value):match "%((.*)%)")) + 0.0 -- u64(18446744073709551615), which Lua has no integer for
   end
 end
 

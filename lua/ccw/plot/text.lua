@@ -155,7 +155,7 @@ local function draw(canvas, points, tally)
       local last = from
       for k = before.x + 1, overlaps and x - before.x == 1 and before.x or x do
         local y = math.floor(from + (to - from) * (k - before.x) / (x - before.x) + 0.5)
-        run(canvas, k, last, y)
+        run(canvas, k, y > last and last + 1 or y < last and last - 1 or y, y)
         last = y
       end
     end

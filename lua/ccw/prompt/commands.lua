@@ -1,4 +1,5 @@
 --- The commands of the prompt, ":name rest".
+local core = require "ccw.core"
 local show = require "ccw.show"
 local terminal = require "ccw.terminal"
 local chunk = require "ccw.prompt.chunk"
@@ -31,6 +32,17 @@ local function join(...)
     if line ~= "" then lines[#lines + 1] = line end
   end
   return table.concat(lines, "\n")
+end
+
+--- A sentence on the calls that a source names and that were prepared to be checked, which takes much of their time; "" for none.
+local function checked_calls(session, source)
+  local names = {}
+  for name in pairs((select(2, chunk.survey(source)))) do
+    local value = session:value(name)
+    if core.kind(value) == "call" and core.call_is_checked(value) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return #names > 0 and ("checks are part of that: prepare %s with {checked = false}"):format(table.concat(names, ", ")) or ""
 end
 
 local commands = {}
@@ -79,14 +91,17 @@ function commands.timeit(session, source)
   if select(3, chunk.survey(source)) then error(":timeit cannot repeat what returns", 0) end
   local loop, wrong = session:compile(("for _ = 1, (...) do %s%s\nend"):format(kind == "expression" and "local _ = " or "", source))
   if not loop then error(wrong, 0) end
-  local _ <close> = terminal.progress("timing " .. source)
-  return timing.text(timing.unchecked(timing.measure, loop))
+  local text
+  do
+    local _ <close> = terminal.progress("timing " .. source)
+    text = timing.text(timing.unchecked(timing.measure, loop))
+  end
+  return join(text, checked_calls(session, source))
 end
 
 function commands.trace(session, source)
   check_source("trace", source)
-  local is_call, value = pcall(session.value, session, source)
-  if is_call and require "ccw.core".kind(value) == "call" then source = source .. "()" end
+  if core.kind(session:value(source)) == "call" then source = source .. "()" end
   local results, text, count = trace.trace(function() return session:evaluate(source) end)
   if count == 0 then error(":trace has seen no call of a handler", 0) end
   return join(text, show.values(results))

@@ -149,7 +149,9 @@ function Session:load(path)
   local file, why = io.open(path, "rb")
   local source = file and file:read "a"
   if file then file:close() end
-  if not source then errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why or "it is no file")) end
+  if not source then
+    errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why and why:sub(#path + 3) or "it is no file"))
+  end
   local chunk, message = self:compile(source:gsub("^#[^\n]*", ""), "@" .. path)
   if not chunk then error(message, 0) end
   chunk()

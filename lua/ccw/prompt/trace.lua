@@ -26,8 +26,8 @@ local function stages_of(handler, mask, is_on_host)
   return list
 end
 
-local function add(calls, name, device)
-  local entry = { name = name, device = device and device.name or "host", times = {} }
+local function add(calls, name, about)
+  local entry = { name = name, about = about, times = {} }
   calls[#calls + 1] = entry
   return entry
 end
@@ -40,7 +40,7 @@ local function step_through(calls, arguments)
   more.stages, more.by_hand, more.checked = 0, true, false
   arguments[MORE] = more
   local call = core.prepare(table.unpack(arguments, 1, MORE))
-  local entry, results = add(calls, core.call_name(call), more.device), nil
+  local entry, results = add(calls, core.call_name(call), "on " .. (more.device and more.device.name or "host")), nil
   for _, stage in ipairs(stages) do
     if stage == "execute" then entry.frame = call:explain "execute" end
     local start = core.clock()
@@ -60,7 +60,7 @@ local function text_of(calls)
       lines[#lines + 1] = ("and %d calls more"):format(#calls - MOST)
       break
     end
-    lines[#lines + 1] = ("%s on %s"):format(entry.name, entry.device)
+    lines[#lines + 1] = entry.name .. " " .. entry.about
     for _, time in ipairs(entry.times) do
       lines[#lines + 1] = ("  %-11s  %s"):format(time.stage, time.seconds and timing.seconds(time.seconds) or "failed")
     end
@@ -79,8 +79,9 @@ function M.trace(f)
   core.call_metatable.__call = function(call, ...)
     local _, open = core.kind(call)
     if not open then return run(call, ...) end
-    local entry, time = add(calls, core.call_name(call), nil), { stage = "the call" }
-    entry.frame, entry.times[1], entry.device = call:explain "execute", time, "its device"
+    local about = core.call_is_checked(call) and "as it was prepared, checked" or "as it was prepared"
+    local entry, time = add(calls, core.call_name(call), about), { stage = "the call" }
+    entry.frame, entry.times[1] = call:explain "execute", time
     local start = core.clock()
     local results = run(call, ...)
     time.seconds = core.clock() - start
