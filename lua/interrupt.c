@@ -20,8 +20,12 @@ typedef struct level {
 } level;
 
 static _Thread_local level *volatile innermost;
-static pthread_t prompt;              /* the thread that can be interrupted */
-static volatile sig_atomic_t presses; /* since something was stopped */
+static pthread_t prompt; /* the thread that can be interrupted */
+
+static volatile sig_atomic_t is_asked; /* since something was stopped */
+static volatile sig_atomic_t
+    presses; /* in this run: each has one raise more than that before, which may have been caught */
+static volatile sig_atomic_t left; /* raises that are to come */
 
 static void on_interrupt(int number);
 static void stop(lua_State *L, lua_Debug *event);
@@ -42,17 +46,16 @@ static void leave(const level *l)
   if (lua_gethook(l->L) == stop) restore_hook(l); /* an interrupt that came too late */
 }
 
-/* The hook of a thread that is to stop. It is taken away first: what handles the error runs on. */
+/* The hook of a thread that is to stop. The last time it is taken away first: what handles the error runs on. */
 static void stop(lua_State *L, lua_Debug *event)
 {
   (void)event;
   const level *l = innermost;
   while (l && l->L != L) l = l->outer;
-  if (l)
-    restore_hook(l);
-  else
-    lua_sethook(L, NULL, 0, 0);
-  presses = 0;
+  left = left - 1;
+  if (left <= 0 && l) restore_hook(l);
+  if (left <= 0 && !l) lua_sethook(L, NULL, 0, 0);
+  is_asked = 0;
   luaL_where(L, 0);
   lua_pushliteral(L, "interrupted");
   lua_concat(L, 2);
@@ -125,8 +128,10 @@ static void on_interrupt(int number)
   }
   int error = errno;
   const char *doing, *name = ccw_call_running(&doing);
-  bool is_stuck = !ccw_device_interrupt() && name && !running_in_lua(), is_first = presses == 0;
-  presses = 1;
+  bool is_stuck = !ccw_device_interrupt() && name && !running_in_lua(), is_first = !is_asked;
+  is_asked = 1;
+  presses = presses + 1;
+  left = presses;
   if (!is_first && (!is_at_terminal() || is_to_end(number, name))) end(number);
   if (is_first && is_stuck) {
     say("\nccw: ");
@@ -144,13 +149,13 @@ static int interruptible(lua_State *L)
 {
   level here;
   enter(&here, L);
-  presses = 0;
+  is_asked = presses = 0;
   prompt = pthread_self();
   void (*before)(int) = signal(SIGINT, on_interrupt);
   int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 1);
   signal(SIGINT, before);
   leave(&here);
-  presses = 0;
+  is_asked = presses = 0;
   return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 

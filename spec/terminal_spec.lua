@@ -117,6 +117,13 @@ describe("the prompt at a terminal", function()
     t:press "C-c"
     t:wait_for "interrupted"
     t:clear()
+    t:enter 'while true do print("ro" .. "und") pcall(function() while true do end end) end'
+    t:wait_for "\nround"
+    t:press "C-c"
+    t:wait_for "\n^Cround"
+    t:press "C-c" -- which insists
+    t:wait_for "interrupted"
+    t:clear()
     t:enter("co = coroutine.wrap(function() for i = 1, 2 do coroutine.yield(i) end end)", "{co(), co() + 40}")
     t:wait_for "\n{1, 42}\n" -- nothing of an interrupt is left in them
   end)
@@ -172,6 +179,11 @@ describe("the prompt at a terminal", function()
     t:type "ce"
     t:press "Tab"
     t:wait_for '"s32[2,2]", {centre'
+    t:press "C-c"
+    t:enter "ccw.call(lib.attribute_zoo, {},"
+    t:type '"f64[1]", {limits = {lo = 1, h'
+    t:press "Tab"
+    t:wait_for "{lo = 1, hi"
     t:press "C-c"
     t:type 'ccw.array("f3'
     t:press "Tab"

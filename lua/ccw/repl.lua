@@ -44,7 +44,7 @@ function M.loop(program, own)
   local input = reader.new(own, program)
   local pending
   while is_heard do
-    local line, why = input.read(pending and "   > " or "ccw> ")
+    local line, why = input.read(pending and "   > " or "ccw> ", pending)
     if line then
       local source = pending and pending .. "\n" .. line or line
       if not session.is_for_prompt(source) and source:find "%S" and chunk.classify(source) == "more" then

@@ -56,20 +56,24 @@ local function new_plain(is_terminal)
   }
 end
 
---- new(session, program) -> reader. reader.read(prompt) gives a line, or nil and "end" or "interrupt"; reader.remember(text) adds to the
---- history; reader.close() ends the last line.
+--- new(session, program) -> reader. reader.read(prompt, pending) gives a line, which goes on with what is pending, or nil and "end" or
+--- "interrupt"; reader.remember(text) adds to the history; reader.close() ends the last line.
 function M.new(session, program)
   local is_terminal = program.is_terminal(0) and program.is_terminal(1)
   local found, editor_module = pcall(require, "ccw.editor")
   if not (is_terminal and found and os.getenv "TERM" ~= "dumb") then return new_plain(is_terminal) end
+  local before = ""
   local editor = editor_module.new(function(text)
-    local insertion, candidates = session:complete(text)
+    local insertion, candidates = session:complete(before .. text)
     return insertion, candidates and lay_out(candidates)
   end)
   local path = history_path()
   if path and is_sound(path) then editor:load(path) end
   return {
-    read = function(prompt) return editor:read(prompt) end,
+    read = function(prompt, pending)
+      before = pending and pending .. "\n" or ""
+      return editor:read(prompt)
+    end,
     remember = function(text)
       editor:remember(text)
       if path then editor:save(path) end
