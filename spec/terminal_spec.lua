@@ -276,6 +276,20 @@ describe("the prompt at a terminal", function()
     t:wait_for "ended with 0"
   end)
 
+  at_terminal("takes what is pasted as text: tabs complete nothing, and it runs on Enter, as one entry of the history", function()
+    local t <close> = terminal.open()
+    local text = "for i = 1, 2 do\n\tprint('pasted ' .. i, 'ö')\nend\n"
+    t:tmux(("load-buffer '%s'"):format(support.write("paste", text)))
+    t:tmux "paste-buffer -p -t 0"
+    t:wait_for "\nend"
+    assert.is_nil(t:screen():find("pasted 1", 1, true))
+    t:press "Enter"
+    t:wait_for "\npasted 2        ö\n" -- of tabs the screen has but the columns
+    t:clear()
+    t:press "C-p"
+    t:wait_for "ccw> for i = 1, 2 do\n"
+  end)
+
   at_terminal("outlives bytes that are no UTF-8, and long lines", function()
     local t <close> = terminal.open()
     local paste = support.write("paste", "x = '\xff\xc3(' #x\r")
@@ -327,5 +341,18 @@ describe("the prompt at a terminal", function()
     t:wait_for "\n42\n"
     t:clear()
     assert.is_nil(t:screen():find("Godot", 1, true))
+  end)
+
+  at_terminal("says so while a compiler is busy", function()
+    local folder = support.temporary()
+    local compiler = support.write("slow_cc",
+      ("#!/bin/sh\nuntil [ -e '%s/may_compile' ]; do sleep 0.05; done\nexec cc \"$@\"\n"):format(folder))
+    support.sh(("chmod +x '%s'"):format(compiler))
+    local t <close> = terminal.open { environment = ("CC='%s' XDG_CACHE_HOME='%s/cache'"):format(compiler, folder) }
+    t:enter [[ccw.compile("#include <ccw/handler.h>\nCCW_HANDLER(f, RET(f32, 0, y)) { *y.data = 1; return ccw_ok(); }", {name = "slow.c"})]]
+    t:wait_for "\nccw: compiling slow.c, 1 s"
+    support.write("may_compile", "")
+    t:wait_for "f() -> (y: f32[])"
+    assert.is_nil(t:screen():find("compiling slow.c", 1, true))
   end)
 end)
