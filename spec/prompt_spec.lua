@@ -288,6 +288,13 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
       assert.equal("f32[2] {3, 6}", answer "ccw.call(lib.scale, {x}, 'f32[2]', {s = 3})") -- and all is as it was
       assert.matches("^error: UNKNOWN: bad: execute: prompt:1: no\n.*\nbad on host\n  execute      failed\nXLA_FFI",
         answer ":trace ccw.call(ccw.bind 'bad()':to(function() error 'no' end), {}, '()')")
+      text = answer(":trace ccw.call(ccw.bind 'outer(x: f32[n]) -> (y: f32[n])':to(function(x, y) ccw.call(lib.scale, {x}, y, {s = 2}) " ..
+        "end), {x})")
+      assert.is_nil(text:find("scale on host", 1, true)) -- what a handler calls is part of it
+      assert.matches("\nf32%[2%] {2, 4}$", text)
+      answer(("local gpu = ccw.load %q"):format(support.kernels), "local there = x:to 'sim:0'")
+      assert.matches("^axpy_device on sim:0\n  execute      [%d.]+ [mun]?s\n.*\nf32%[2%] {3, 6} on sim:0$",
+        answer ":trace ccw.call(gpu.axpy_device, {there, there}, 'f32[2]', {a = 2})")
       _G.make, _G.count, _G.prepared = nil, nil, nil
     end)
 
@@ -321,6 +328,10 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
       assert.equal("f32[] 2", answer "now()") -- functions of the prompt see the new one
       assert.equal("f32[] 1", answer "old()")
       assert.equal("f32[] 1", answer "ccw.call('reload_stays', {}, 'f32[]')")
+      build(stays:format(3))
+      answer ":reload changing"
+      assert.equal("f32[] 3", answer "now()")
+      assert.equal("f32[] 1", answer "old()")
     end)
 
     it("do not load modules of Python anew", function()

@@ -69,23 +69,38 @@ local function text_of(calls)
   return table.concat(lines, "\n")
 end
 
---- trace(f) -> results of f, packed, and the text of what the calls did that f made. Calls are not checked. What goes wrong is raised,
---- as a string that goes on with the text.
+--- A prepared call, as a whole.
+local function run_whole(calls, run, call, ...)
+  local about = core.call_is_checked(call) and "as it was prepared, checked" or "as it was prepared"
+  local entry, time = add(calls, core.call_name(call), about), { stage = "the call" }
+  entry.frame, entry.times[1] = call:explain "execute", time
+  local start = core.clock()
+  local results = run(call, ...)
+  time.seconds = core.clock() - start
+  return results
+end
+
+--- trace(f) -> result of f, the text of what the calls did that f made, and how many these were. Calls are not checked; what their handlers
+--- call in turn is part of them. What goes wrong is raised, as a string that goes on with the text.
 function M.trace(f)
-  local calls = {}
+  local calls, is_inside = {}, false
   local core_call, run = core.call, core.call_metatable.__call
   local _ <close> = setmetatable({}, { __close = function() core.call, core.call_metatable.__call = core_call, run end })
-  core.call = function(...) return step_through(calls, table.pack(...)) end
+  local function outermost(g, ...)
+    is_inside = true
+    local results = table.pack(pcall(g, ...))
+    is_inside = false
+    if not results[1] then error(results[2], 0) end
+    return table.unpack(results, 2, results.n)
+  end
+  core.call = function(...)
+    if is_inside then return core_call(...) end
+    return outermost(step_through, calls, table.pack(...))
+  end
   core.call_metatable.__call = function(call, ...)
     local _, open = core.kind(call)
-    if not open then return run(call, ...) end
-    local about = core.call_is_checked(call) and "as it was prepared, checked" or "as it was prepared"
-    local entry, time = add(calls, core.call_name(call), about), { stage = "the call" }
-    entry.frame, entry.times[1] = call:explain "execute", time
-    local start = core.clock()
-    local results = run(call, ...)
-    time.seconds = core.clock() - start
-    return results
+    if is_inside or not open then return run(call, ...) end
+    return outermost(run_whole, calls, run, call, ...)
   end
   local results = table.pack(pcall(timing.unchecked, f))
   if results[1] then return results[2], text_of(calls), #calls end
