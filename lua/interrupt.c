@@ -46,19 +46,29 @@ static void leave(const level *l)
   if (lua_gethook(l->L) == stop) restore_hook(l); /* an interrupt that came too late */
 }
 
-/* The hook of a thread that is to stop. The last time it is taken away first: what handles the error runs on. */
-static void stop(lua_State *L, lua_Debug *event)
+/* Gives a thread the hook back that it had. */
+static void release(lua_State *L)
 {
-  (void)event;
   const level *l = innermost;
   while (l && l->L != L) l = l->outer;
+  if (l)
+    restore_hook(l);
+  else
+    lua_sethook(L, NULL, 0, 0); /* a handler's */
+}
+
+/* The hook of a thread that is to stop. The last time it is taken away first: what handles the error runs on. A place in ccw's own
+ * modules says nothing. */
+static void stop(lua_State *L, lua_Debug *event)
+{
   left = left - 1;
-  if (left <= 0 && l) restore_hook(l);
-  if (left <= 0 && !l) lua_sethook(L, NULL, 0, 0);
+  if (left <= 0) release(L);
   is_asked = 0;
-  luaL_where(L, 0);
-  lua_pushliteral(L, "interrupted");
-  lua_concat(L, 2);
+  lua_getinfo(L, "Sl", event);
+  if (event->currentline > 0 && strncmp(event->source, "=ccw.", 5) != 0)
+    lua_pushfstring(L, "%s:%d: interrupted", event->short_src, event->currentline);
+  else
+    lua_pushliteral(L, "interrupted");
   lua_error(L);
 }
 
@@ -204,6 +214,7 @@ static int call_wrapped(lua_State *L)
   int results = resume(L, coroutine, lua_gettop(L));
   if (results >= 0) return results;
   int status = lua_status(coroutine);
+  if (left <= 0 && lua_gethook(L) == stop) release(L); /* the interrupt has been raised, and goes on as this error */
   if (status != LUA_OK && status != LUA_YIELD) { /* it is over: its variables are closed, which may be another error */
     lua_resetthread(coroutine);
     lua_xmove(coroutine, L, 1);

@@ -124,6 +124,16 @@ describe("the prompt at a terminal", function()
     t:press "C-c" -- which insists
     t:wait_for "interrupted"
     t:clear()
+    t:enter(("r = ccw.load %q"):format(support.library "runtime"), "debug.sethook(function() end, 'l')", -- a hook of somebody else's
+      "f = ccw.prepare(r.later, {ccw.f32{1}}, 'f32[1]', {slot = 1})", 'coroutine.wrap(function() print("wai" .. "ting") f() end)()')
+    t:wait_for "\nwaiting"
+    t:press "C-c"
+    t:wait_for "waiting\n^Cerror: interrupted"
+    t:enter "(select(2, debug.gethook()))"
+    t:wait_for '\n"l"\n'
+    t:enter 'ccw.call(r.finish, {}, "()", {slot = 1, code = 0}) debug.sethook() print("fin" .. "ished")'
+    t:wait_for "\nfinished"
+    t:clear()
     t:enter("co = coroutine.wrap(function() for i = 1, 2 do coroutine.yield(i) end end)", "{co(), co() + 40}")
     t:wait_for "\n{1, 42}\n" -- nothing of an interrupt is left in them
   end)
@@ -227,9 +237,10 @@ describe("the prompt at a terminal", function()
     t:clear()
     t:enter ":reload lib"
     t:wait_for(("lib is the new code of %s/libanew.so: 1 handler; calls and handlers from before keep theirs"):format(folder), "-J")
-    t:enter("old()", "ccw.call(lib.times, {x}, 'f32[]')")
-    t:wait_for "\nf32[] 63\n"
+    t:enter "old()"
     t:wait_for "\nf32[] 42\n"
+    t:enter "ccw.call(lib.times, {x}, 'f32[]')"
+    t:wait_for "\nf32[] 63\n"
   end)
 
   at_terminal("wraps what it shows to 40 columns", function()

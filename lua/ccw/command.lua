@@ -62,7 +62,7 @@ local function prompt(program, options)
   local repl = require "ccw.repl"
   local terminal, session = program.is_terminal(0), repl.session()
   if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
-  if terminal and not options.no_init then repl.start(program, session) end
+  if not options.no_init then repl.start(program, session) end
   local good = repl.loop(program, session)
   return (good or terminal) and 0 or 1
 end

@@ -18,8 +18,9 @@ local function say(text)
   return good ~= nil
 end
 
---- Runs the user's start-up file, if there is one. Prints what is wrong with it.
+--- Runs the user's start-up file, if there is one and somebody sits at the prompt. Prints what is wrong with it.
 function M.start(program, own)
+  if not program.is_terminal(0) then return end
   local path = reader.xdg("XDG_CONFIG_HOME", ".config", "init.lua")
   local file = path and io.open(path, "rb")
   if not file then return end

@@ -293,19 +293,14 @@ static int call_prepare(lua_State *L)
   return 1;
 }
 
-/* Whether Ctrl-C came since `before` was the hook: it sets one, to stop Lua. */
-static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
-{
-  return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
-}
-
 /* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. False where
  * the time is up, or somebody has interrupted it. A time below 0 is as long as it takes. */
 static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds, ccw_status *out_outcome)
 {
   const double slice = 0.05;
   double deadline = now() + seconds;
-  lua_Hook before = lua_gethook(L);
+  lua_State *main = owner_main(o);
+  lua_Hook before = lua_gethook(L), before_main = lua_gethook(main);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);
@@ -313,7 +308,9 @@ static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds
     if (is_done) *out_outcome = ccw_call_wait(call, 0);
     owner_take_back(o, depth);
     if (is_done) return true;
-    if (is_interrupted(L, o, before) || (seconds >= 0 && now() >= deadline)) return false;
+    bool is_interrupted =
+        lua_gethook(L) != before || lua_gethook(main) != before_main; /* Ctrl-C sets one, to stop Lua */
+    if (is_interrupted || (seconds >= 0 && now() >= deadline)) return false;
   }
 }
 

@@ -195,9 +195,10 @@ static int editor_new(lua_State *L)
   el_set(e->line, EL_HIST, history, e->history);
   el_set(e->line, EL_EDITOR, "emacs");
   el_set(e->line, EL_SIGNAL, 0); /* Ctrl-C is ours */
-  el_set(e->line, EL_ADDFN, "ccw-complete", "complete a name", complete);
+  el_wset(
+      e->line, EL_ADDFN, L"ccw-complete", L"complete a name", complete); /* the other would copy, and lose, the texts */
   el_set(e->line, EL_BIND, "^I", "ccw-complete", NULL);
-  el_set(e->line, EL_ADDFN, "ccw-paste", "insert what is pasted", paste);
+  el_wset(e->line, EL_ADDFN, L"ccw-paste", L"insert what is pasted", paste);
   el_set(e->line, EL_BIND, "\\e[200~", "ccw-paste", NULL);
   el_set(e->line, EL_BIND, "^R", "em-inc-search-prev", NULL);
   return 1;
