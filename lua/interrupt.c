@@ -22,10 +22,9 @@ typedef struct level {
 static _Thread_local level *volatile innermost;
 static pthread_t prompt; /* the thread that can be interrupted */
 
-static volatile sig_atomic_t is_asked; /* since something was stopped */
-static volatile sig_atomic_t
-    presses; /* in this run: each has one raise more than that before, which may have been caught */
-static volatile sig_atomic_t left; /* raises that are to come */
+/* Whether Ctrl-C came since something was stopped; how often in this run; raises that are to come. Each has one raise more than that
+ * before, whose error may have been caught. */
+static volatile sig_atomic_t is_asked, presses, left;
 
 static void on_interrupt(int number);
 static void stop(lua_State *L, lua_Debug *event);

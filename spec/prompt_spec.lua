@@ -261,6 +261,8 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
       answer "local prepared = ccw.prepare(lib.scale, {x}, 'f32[2]', {s = 2})"
       assert.matches("\nchecks are part of that: prepare prepared with {checked = false}$", answer ":timeit prepared()")
       call.checked = before
+      answer "x"
+      assert.matches(timed "^TIME in the median", answer ":timeit _.count") -- the last result, there too
       answer "prepared = ccw.prepare(lib.scale, {x}, 'f32[2]', {s = 2})"
       assert.is_nil(answer ":timeit prepared()":find "\n")
       _G.counted, _G.checks = nil, nil

@@ -89,7 +89,8 @@ function commands.timeit(session, source)
   if not kind then error(message, 0) end
   if kind == "more" then error("the input ends in the middle", 0) end
   if select(3, chunk.survey(source)) then error(":timeit cannot repeat what returns", 0) end
-  local loop, wrong = session:compile(("for _ = 1, (...) do %s%s\nend"):format(kind == "expression" and "local _ = " or "", source))
+  local value = kind == "expression" and "local __ccw_value = " or ""
+  local loop, wrong = session:compile(("for __ccw_turn = 1, (...) do %s%s\nend"):format(value, source))
   if not loop then error(wrong, 0) end
   local text
   do

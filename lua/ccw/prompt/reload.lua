@@ -1,5 +1,6 @@
 --- Libraries that were built anew.
 local core = require "ccw.core"
+local ask = require "ccw.ask"
 local errors = require "ccw.errors"
 local load = require "ccw.load"
 
@@ -24,12 +25,12 @@ local function listed(names, what)
   return ("%d %s (%s)"):format(#names, what, table.concat(names, ", "))
 end
 
---- What has become of the handlers. The old file is gone, but its code is there still: signatures as far as it tells them without being
---- asked.
+--- What has become of the handlers. The old file is gone, and cannot be asked: its signatures are those that its code carries, and what
+--- it has told before.
 local function changes(old, new)
   local count, added, changed = 0, {}, {}
   for _, name in ipairs(errors.try(function() return new:names() end) or {}) do
-    local signature, _, code = core.library_signature(new, name)
+    local signature, _, code = ask.signature_in(new, name)
     local before, _, code_before = core.library_signature(old, name)
     if code ~= "NOT_FOUND" then
       count = count + 1

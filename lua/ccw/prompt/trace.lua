@@ -57,7 +57,7 @@ local function text_of(calls)
   local lines = {}
   for i, entry in ipairs(calls) do
     if i > MOST then
-      lines[#lines + 1] = ("and %d calls more"):format(#calls - MOST)
+      lines[#lines + 1] = #calls == MOST + 1 and "and one call more" or ("and %d calls more"):format(#calls - MOST)
       break
     end
     lines[#lines + 1] = entry.name .. " " .. entry.about
