@@ -40,6 +40,7 @@ Usage: ccw [-h] [--version] [--no-init] [-e CODE] [FILE [ARGUMENTS]]
        ccw test [SPEC ...]
        ccw lesson [LESSON]]=]
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
+  p:flag("--no-init", "Do without the start-up file of the prompt, $XDG_CONFIG_HOME/ccw/init.lua or ~/.config/ccw/init.lua.")
   p:flag("--version", "Print the version and how this program was built.")
   p:epilog [[
 FILE is a Lua file to run, - for standard input, and ARGUMENTS are what it finds in `arg`. Without one there
@@ -72,10 +73,12 @@ local function split(arguments)
   return own, table.move(arguments, arguments[i] == "--" and i + 1 or i, #arguments, 1, {})
 end
 
-local function prompt(program)
-  local terminal = program.is_terminal(0)
+local function prompt(program, options)
+  local repl = require "ccw.repl"
+  local terminal, session = program.is_terminal(0), repl.session()
   if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
-  local good = require "ccw.repl".loop(program)
+  if not options.no_init then repl.start(program, session) end
+  local good = repl.loop(program, session)
   return (good or terminal) and 0 or 1
 end
 
@@ -99,7 +102,7 @@ return function(arguments)
     if code ~= 0 then return code end
   end
   local file = table.remove(rest, 1)
-  if not file then return #options.e == 0 and prompt(program) or 0 end
+  if not file then return #options.e == 0 and prompt(program, options) or 0 end
   if is_lesson(file) then return require "ccw.lesson".script(file) end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
