@@ -340,23 +340,26 @@ describe("the guide's C++ in the lessons", function()
     return table.concat(lines, "\n") .. "\n"
   end
 
-  it("compiles as it was mended, and not as it is printed", function()
-    if not support.exists(headers .. "/xla/ffi/api/ffi.h") then return pending "the official headers could not be had" end
-    for _, name in ipairs { "variadics", "cpu-call" } do
-      local good, output = compiles(shown(name))
-      assert.is_true(good, output)
-    end
-    local start = '#include "xla/ffi/api/ffi.h"\nusing namespace xla::ffi;\n'
-    for mistake, text in pairs {
-      ["Error f(ErrorOr<AnyBuffer> arg) { return Error(ErrorCode::kInternal, arg.error()); }"] = "no matching function for call",
-      ["auto h = Ffi::Bind().Ret<AnyBuffer>().To([](AnyBuffer) -> Error { return Error::Success(); });"] =
-        "not compatible with a function type",
-      ["size_t f(BufferR1<F32> in) { return in.dimensions[0]; }"] = "dimensions",
-      ["auto b = Ffi::Bind().Arg<Buffer>();"] = "no matching function for call",
-    } do
-      local good, output = compiles(start .. mistake)
-      assert.is_false(good, mistake)
-      assert.matches(text, output, 1, true)
+  local absent = not support.exists(headers .. "/xla/ffi/api/ffi.h") and "the official headers could not be had"
+
+  it("compiles as it was mended", function()
+    if absent then return pending(absent) end
+    local good, output = compiles(shown "variadics" .. shown "cpu-call")
+    assert.is_true(good, output)
+  end)
+
+  it("does not compile as it is printed", function()
+    if absent then return pending(absent) end
+    local mistakes = {
+      "Error f(ErrorOr<AnyBuffer> arg) { return Error(ErrorCode::kInternal, arg.error()); }",
+      "auto g = Ffi::Bind().Ret<AnyBuffer>().To([](AnyBuffer) -> Error { return Error::Success(); });",
+      "size_t h(BufferR1<F32> in) { return in.dimensions[0]; }",
+      "auto i = Ffi::Bind().Arg<Buffer>();",
+    }
+    local good, output = compiles('#include "xla/ffi/api/ffi.h"\nusing namespace xla::ffi;\n' .. table.concat(mistakes, "\n") .. "\n")
+    assert.is_false(good)
+    for k, mistake in ipairs(mistakes) do
+      assert.is_truthy(output:find(("guide.cc:%d:"):format(k + 2), 1, true), mistake .. " compiles")
     end
   end)
 end)
