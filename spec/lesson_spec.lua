@@ -414,7 +414,8 @@ describe("ccw lesson", function()
   end
 
   it("teaches in a pipe: text, code that ran, an exercise, hints, the answer, and what is right", function()
-    local output = talk("2", { "oops", ":next", "err.code", ":next", ":next", ":next", ":hint", ":next", "root = 7", ":hint", ":hint",
+    local output = talk("2", { "oops", ":next", "err.code", ":next", ":next", ":next", ":hint", ":next", "roots = 7", "other = 1",
+      "root = 7", ":hint", ":hint",
       'root = ccw.bind "root(x: f32[n]) -> (y: f32[n])":to(function(x, y)', "for i, v in ipairs(x) do", "y[i] = v ^ 0.5", "end", "end)",
       ':next', 'local root = ccw.bind "root(x: f32[n]) -> (y: f32[n])":to(function(x, y)', "for i, v in ipairs(x) do",
       "if v < 0 then return nil, 'below zero' end", "y[i] = v ^ 0.5", "end", "end)", ":next", ":lessons", ":again" })
@@ -424,7 +425,8 @@ describe("ccw lesson", function()
       "\nA handler succeeds or fails.", "\nccw> print(err.code, err.handler, err.stage)\nINTERNAL\toops\texecute\n(:next goes on)\n",
       "oops()", "\"INTERNAL\"\n", "Try first with an empty array", "\nYour turn. Write `root`", "hint: look at all elements first",
       "root: the name 'root' was never set\n  hint: the answer is what root is set to: root = ...\n:hint helps, :skip passes it.\n",
-      "root: expected a handler, got a number\n", "hint: return nil, \"below zero\" ends",
+      "root: the name 'root' was never set\n  hint: near: roots\nroot: expected a handler, got a number\n",
+      "hint: return nil, \"below zero\" ends",
       "One answer:\nroot = ccw.bind \"root(x: f32[n]) -> (y: f32[n])\":to(function(x, y)\n",
       "root: root(f32[6] {2, 6, 5, 8, 9, -1}): it should have failed, with INTERNAL,\n  and did not\n",
       "root: right. :next goes on.\n", "That was the lesson. :next begins the next one, \"Destinations: where does a\nresult go?\".\n",
@@ -471,7 +473,8 @@ describe("ccw lesson", function()
       'lesson.ask{"y", try = function(y) return y end, answer = "y = 7"}\n')
     local output = talk(path, { "y = 8", "y = 7", ":next", ":next" })
     assert.equal("My own\n3 minutes.\n:next goes on, :hint helps, :skip passes an exercise, :again starts over,\n" ..
-      ":lessons lists all. Else this is the prompt.\n\nWelcome.\nccw> print(6 * 7)\n42\ny: expected 7, got 8\ny: right. :next goes on.\n" ..
+      ":lessons lists all, Ctrl-D leaves. Else this is the prompt.\n\nWelcome.\nccw> print(6 * 7)\n42\n" ..
+      "y: expected 7, got 8\ny: right. :next goes on.\n" ..
       "That was the lesson. Ctrl-D leaves.\nThat was the last one. Ctrl-D leaves.\n", output)
     assert.equal("My own (3 minutes)\n\nWelcome.\n\nprint(6 * 7)\n42\n\ny = 7\n", (run(path)))
     local broken = support.write("week4.lua", "--- My own  3 minutes\nprint(\n")
