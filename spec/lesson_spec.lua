@@ -340,23 +340,26 @@ describe("the guide's C++ in the lessons", function()
     return table.concat(lines, "\n") .. "\n"
   end
 
-  it("compiles as it was mended, and not as it is printed", function()
-    if not support.exists(headers .. "/xla/ffi/api/ffi.h") then return pending "the official headers could not be had" end
-    for _, name in ipairs { "variadics", "cpu-call" } do
-      local good, output = compiles(shown(name))
-      assert.is_true(good, output)
-    end
-    local start = '#include "xla/ffi/api/ffi.h"\nusing namespace xla::ffi;\n'
-    for mistake, text in pairs {
-      ["Error f(ErrorOr<AnyBuffer> arg) { return Error(ErrorCode::kInternal, arg.error()); }"] = "no matching function for call",
-      ["auto h = Ffi::Bind().Ret<AnyBuffer>().To([](AnyBuffer) -> Error { return Error::Success(); });"] =
-        "not compatible with a function type",
-      ["size_t f(BufferR1<F32> in) { return in.dimensions[0]; }"] = "dimensions",
-      ["auto b = Ffi::Bind().Arg<Buffer>();"] = "no matching function for call",
-    } do
-      local good, output = compiles(start .. mistake)
-      assert.is_false(good, mistake)
-      assert.matches(text, output, 1, true)
+  local absent = not support.exists(headers .. "/xla/ffi/api/ffi.h") and "the official headers could not be had"
+
+  it("compiles as it was mended", function()
+    if absent then return pending(absent) end
+    local good, output = compiles(shown "variadics" .. shown "cpu-call")
+    assert.is_true(good, output)
+  end)
+
+  it("does not compile as it is printed", function()
+    if absent then return pending(absent) end
+    local mistakes = {
+      "Error f(ErrorOr<AnyBuffer> arg) { return Error(ErrorCode::kInternal, arg.error()); }",
+      "auto g = Ffi::Bind().Ret<AnyBuffer>().To([](AnyBuffer) -> Error { return Error::Success(); });",
+      "size_t h(BufferR1<F32> in) { return in.dimensions[0]; }",
+      "auto i = Ffi::Bind().Arg<Buffer>();",
+    }
+    local good, output = compiles('#include "xla/ffi/api/ffi.h"\nusing namespace xla::ffi;\n' .. table.concat(mistakes, "\n") .. "\n")
+    assert.is_false(good)
+    for k, mistake in ipairs(mistakes) do
+      assert.is_truthy(output:find(("guide.cc:%d:"):format(k + 2), 1, true), mistake .. " compiles")
     end
   end)
 end)
@@ -411,7 +414,8 @@ describe("ccw lesson", function()
   end
 
   it("teaches in a pipe: text, code that ran, an exercise, hints, the answer, and what is right", function()
-    local output = talk("2", { "oops", ":next", "err.code", ":next", ":next", ":next", ":hint", ":next", "root = 7", ":hint", ":hint",
+    local output = talk("2", { "oops", ":next", "err.code", ":next", ":next", ":next", ":hint", ":next", "roots = 7", "other = 1",
+      "root = 7", ":hint", ":hint",
       'root = ccw.bind "root(x: f32[n]) -> (y: f32[n])":to(function(x, y)', "for i, v in ipairs(x) do", "y[i] = v ^ 0.5", "end", "end)",
       ':next', 'local root = ccw.bind "root(x: f32[n]) -> (y: f32[n])":to(function(x, y)', "for i, v in ipairs(x) do",
       "if v < 0 then return nil, 'below zero' end", "y[i] = v ^ 0.5", "end", "end)", ":next", ":lessons", ":again" })
@@ -421,7 +425,8 @@ describe("ccw lesson", function()
       "\nA handler succeeds or fails.", "\nccw> print(err.code, err.handler, err.stage)\nINTERNAL\toops\texecute\n(:next goes on)\n",
       "oops()", "\"INTERNAL\"\n", "Try first with an empty array", "\nYour turn. Write `root`", "hint: look at all elements first",
       "root: the name 'root' was never set\n  hint: the answer is what root is set to: root = ...\n:hint helps, :skip passes it.\n",
-      "root: expected a handler, got a number\n", "hint: return nil, \"below zero\" ends",
+      "root: the name 'root' was never set\n  hint: near: roots\nroot: expected a handler, got a number\n",
+      "hint: return nil, \"below zero\" ends",
       "One answer:\nroot = ccw.bind \"root(x: f32[n]) -> (y: f32[n])\":to(function(x, y)\n",
       "root: root(f32[6] {2, 6, 5, 8, 9, -1}): it should have failed, with INTERNAL,\n  and did not\n",
       "root: right. :next goes on.\n", "That was the lesson. :next begins the next one, \"Destinations: where does a\nresult go?\".\n",
@@ -468,7 +473,8 @@ describe("ccw lesson", function()
       'lesson.ask{"y", try = function(y) return y end, answer = "y = 7"}\n')
     local output = talk(path, { "y = 8", "y = 7", ":next", ":next" })
     assert.equal("My own\n3 minutes.\n:next goes on, :hint helps, :skip passes an exercise, :again starts over,\n" ..
-      ":lessons lists all. Else this is the prompt.\n\nWelcome.\nccw> print(6 * 7)\n42\ny: expected 7, got 8\ny: right. :next goes on.\n" ..
+      ":lessons lists all, Ctrl-D leaves. Else this is the prompt.\n\nWelcome.\nccw> print(6 * 7)\n42\n" ..
+      "y: expected 7, got 8\ny: right. :next goes on.\n" ..
       "That was the lesson. Ctrl-D leaves.\nThat was the last one. Ctrl-D leaves.\n", output)
     assert.equal("My own (3 minutes)\n\nWelcome.\n\nprint(6 * 7)\n42\n\ny = 7\n", (run(path)))
     local broken = support.write("week4.lua", "--- My own  3 minutes\nprint(\n")

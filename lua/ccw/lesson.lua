@@ -52,9 +52,11 @@ local function parser()
   p:flag("--sheet", "Print a file of answers to LESSON, to be filled in.")
   p:epilog [=[
 A lesson is a Lua file. Its first line is its title, "--- TITLE  N minutes"; comments are what it says, code runs, and
-what it prints stands behind it, --> so. A paragraph that begins with Try waits for the learner. An exercise is
+what it prints stands behind it, --> so. A paragraph that begins with Try waits for the learner. "-- Guide: HEADING"
+names a heading of XLA's guide, "-- Needs: a C compiler", or a C++ compiler, what all behind it needs. An exercise is
 lesson.ask{"name", try = function(name) ... end, answer = [[name = ...]], hints = {"...", "..."}}: an answer is right
-when `try` gives for it what it gives for the reference answer.
+when `try` gives for it what it gives for the reference answer. lesson.numbers(type, seed [, low, high]) makes arrays
+of small whole numbers to try it on.
 
 Answers are a Lua file that sets the names of the exercises; --sheet prints one to fill in, whose first line says to
 which lesson it belongs. --check exits with 0 when the lesson is sound, or all answers are right, with 1 when not, and

@@ -57,7 +57,8 @@ function Teacher:open(lesson)
   self.player = player.new(lesson, print, self.session)
   self:say(("%s%s"):format(lesson.number and ("Lesson %d. "):format(lesson.number) or "", lesson.title))
   self:say(("%d minutes.%s"):format(lesson.minutes, lesson.guide and (" In XLA's guide: %s."):format(lesson.guide) or ""))
-  self:say ":next goes on, :hint helps, :skip passes an exercise, :again starts over, :lessons lists all. Else this is the prompt."
+  self:say(":next goes on, :hint helps, :skip passes an exercise, :again starts over, :lessons lists all, Ctrl-D leaves. Else this is " ..
+    "the prompt.")
   self:go_on()
 end
 
@@ -94,7 +95,7 @@ function Teacher:go_on()
       self.player:run(step)
       self.has_shown = false
       self.exercise, self.hints = step.exercise, 0
-      self.tried = self.session:value(step.exercise.name)
+      self.tried, self.names = self.session:value(step.exercise.name), self:known_names()
       return
     end
   end
@@ -173,6 +174,23 @@ function commands.lessons(teacher, rest)
   return ""
 end
 
+--- The names that mean something, as a set.
+function Teacher:known_names()
+  local set = {}
+  for _, name in ipairs(self.session:names()) do set[name] = true end
+  return set
+end
+
+--- A name that was set since the exercise was asked, and looks like the one that it asks for.
+function Teacher:near_miss()
+  local new = {}
+  for name in pairs(self:known_names()) do
+    if not self.names[name] then new[#new + 1] = name end
+  end
+  self.names = self:known_names()
+  return core.near(self.exercise.name, new)[1]
+end
+
 --- What is to be said of a chunk that was typed: what its error means, or how the answer does, if there is a new one.
 function Teacher:remark(ok, text)
   local asked = self.exercise
@@ -180,8 +198,10 @@ function Teacher:remark(ok, text)
     local cause, hint = exercise.diagnose((text:gsub("^error: ", "")))
     return hint and self:lines(("%s\n  hint: %s"):format(cause, hint)) or ""
   end
-  if asked and not rawequal(self.session:value(asked.name), self.tried) then return self:judge() end
-  return ""
+  if not asked then return "" end
+  if not rawequal(self.session:value(asked.name), self.tried) then return self:judge() end
+  local miss = self:near_miss()
+  return miss and self:lines(("%s: the name '%s' was never set\n  hint: near: %s"):format(asked.name, asked.name, miss)) or ""
 end
 
 --- list(lessons, columns [, done [, current]]) -> text. A line for each lesson: number, name, minutes, heading in the guide.
