@@ -203,7 +203,8 @@ local function rule(rules, path)
   return rules[path] or rules[path:match ":([%w_]+)$"]
 end
 
---- The kinds of what the innermost table holds, when it is the table of attributes of a call, or one in that.
+--- The kinds of what the innermost table holds, when it is the table of attributes of a call, or one in that; none where they are not
+--- known.
 local function attribute_kinds(session, place)
   for depth = #place.inside, 2, -1 do
     if place.inside[depth].bracket ~= "{" then return nil end
@@ -215,7 +216,7 @@ local function attribute_kinds(session, place)
         local key = place.inside[k].key
         kinds = kinds and key and kinds[key] and kinds[key].members
       end
-      return kinds
+      return kinds or {}
     end
   end
 end
