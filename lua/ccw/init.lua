@@ -39,6 +39,7 @@ local ccw = {
   call = call.call,
   prepare = call.prepare,
   shard = shard.shard,
+  show = function(...) return require "ccw.plot".show(...) end, -- what starts up is not to wait for pictures
   compare = comparison.compare,
   compile = compile.compile,
   match = match,

@@ -295,19 +295,14 @@ static int call_prepare(lua_State *L)
   return 1;
 }
 
-/* Whether Ctrl-C came since `before` was the hook: it sets one, to stop Lua. */
-static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
-{
-  return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
-}
-
 /* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. False where
  * the time is up, or somebody has interrupted it. A time below 0 is as long as it takes. */
 static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds, ccw_status *out_outcome)
 {
   const double slice = 0.05;
   double deadline = now() + seconds;
-  lua_Hook before = lua_gethook(L);
+  lua_State *main = owner_main(o);
+  lua_Hook before = lua_gethook(L), before_main = lua_gethook(main);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);
@@ -315,7 +310,9 @@ static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds
     if (is_done) *out_outcome = ccw_call_wait(call, 0);
     owner_take_back(o, depth);
     if (is_done) return true;
-    if (is_interrupted(L, o, before) || (seconds >= 0 && now() >= deadline)) return false;
+    bool is_interrupted =
+        lua_gethook(L) != before || lua_gethook(main) != before_main; /* Ctrl-C sets one, to stop Lua */
+    if (is_interrupted || (seconds >= 0 && now() >= deadline)) return false;
   }
 }
 
@@ -474,6 +471,16 @@ static int call_parts(lua_State *L)
   return 5;
 }
 
+/* call_is_checked(call) -> boolean. Whether it was prepared to be. */
+static int call_is_checked(lua_State *L)
+{
+  check_kind(L, 1, CCW_CALL);
+  lua_getiuservalue(L, 1, 1);
+  bool has_options = lua_istable(L, -1) && lua_rawgeti(L, -1, OPTIONS) == LUA_TTABLE;
+  lua_pushboolean(L, has_options && lua_getfield(L, -1, "checked") != LUA_TNIL && lua_toboolean(L, -1));
+  return 1;
+}
+
 /* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
  * memory: offset, field, value; then what its context answers. */
 static int call_explain(lua_State *L)
@@ -539,8 +546,9 @@ void open_calls(lua_State *L)
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
       {"replay", call_replay}, {"capture", call_capture}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
-      {"call_name", call_name}, {"call_parts", call_parts}, {"call_start", call_start}, {"call_wait", call_wait},
-      {"call_done", call_done}, {"call_close", call_close}, {NULL, NULL}};
+      {"call_name", call_name}, {"call_parts", call_parts}, {"call_is_checked", call_is_checked},
+      {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done}, {"call_close", call_close},
+      {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   push_owner(L);
   lua_pushcclosure(L, call_run, 1); /* at hand without a look into the registry: this is the path that counts */

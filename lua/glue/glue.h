@@ -172,6 +172,12 @@ void owner_return_thread(owner *o, lua_State *thread);
  * handler may ask. */
 lua_State *running_in_lua(void);
 
+/* What this process was said to be about to run, NULL for nothing. A signal handler may ask. */
+const char *watched(void);
+
+/* Whether this process is a child that answers questions, whose end its parent tells of. */
+bool is_worker(void);
+
 /* ---- memory that is lent to handlers in Lua ------------------------------------------------------------------------ */
 
 /* Raises unless what this thread runs may use a buffer with that loan, which is not over. */
@@ -216,6 +222,7 @@ void open_libraries(lua_State *L);
 void open_calls(lua_State *L);
 void open_tools(lua_State *L);
 void open_child(lua_State *L);
+void open_workers(lua_State *L);
 void open_owner(lua_State *L);
 void open_jobs(lua_State *L);
 void open_promises(lua_State *L);

@@ -135,6 +135,7 @@ int luaopen_ccw_core(lua_State *L)
   open_calls(L);
   open_tools(L);
   open_child(L);
+  open_workers(L);
   open_jobs(L);
   open_promises(L);
   open_states(L);
