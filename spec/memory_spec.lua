@@ -51,6 +51,16 @@ describe("without memory", function()
     end) > 15)
   end)
 
+  it("calls as text fail cleanly", function()
+    local call = ccw.prepare(ccw.load(support.kernels).scale, { ccw.f32 { 1 } }, "f32[1]", { s = 2 })
+    for _, form in ipairs { "c", "jax", "stablehlo" } do
+      assert.is_true(exhaust(function() return call:text(form) end) > 0)
+    end
+    local d = call:description()
+    d.attributes = { w = ccw.s32 { 1, 2 }, more = { s = "text", list = { 1, 2 } } }
+    assert.is_true(exhaust(function() return d:text "c" .. d:text "jax" end) > 5)
+  end)
+
   it("handlers in Lua, and patterns, fail cleanly", function()
     local x, w = ccw.f32 { 1, 2 }, ccw.s32 { 1, 2, 3 }
     local f = ccw.bind "f(x: f32[n], ...) -> (y: f32[n]) {s: f32, w: s32[], d: {...}}":to(function(a, rest, y, s, list, d)

@@ -165,6 +165,10 @@ describe("CC-26 ccw run", function()
     says("not where there are several, which it lists", { "", ("ccw: --lib: the target \"twiceover\" may be any of these: 'TwiceOver' " ..
       "of %s, 'twice_over' of %s; --lib LIBRARY:twiceover=NAME says which it is\n"):format(joined, joined), 2 }, answering "twiceover",
       "--lib", joined)
+    says("that is no handler's, not at all", { "", ("ccw: --lib: no handler is called \"exact_prepare\" in %s, and the " ..
+      "function of that name is none; there are Exact, RmsNorm, SolveFfiHandler, TwiceOver, TwoParts, counter, counter_instantiate, " ..
+      "echo, exact, start, twice_over; --lib LIBRARY:exact_prepare=NAME says which it is\n"):format(joined), 2 },
+      answering "exact_prepare", "--lib", joined)
     says("that is told", { "s32[] 4\n", "", 0 }, answering "twiceover", "--lib", joined .. ":twiceover=twice_over")
     says("with a colon in the target", { "s32[] 4\n", "", 0 }, answering "a::b", "--lib", joined .. ":a::b=twice_over")
     says("in one of several libraries", { "s32[] 1\n", "", 0 }, answering "exact", "--lib", kernels, "--lib", joined)

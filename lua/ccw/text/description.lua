@@ -219,7 +219,9 @@ local function run(how, name, description, handler, operands, results, options)
   local copy = plain(description, fail)
   refuse_unsupported(copy)
   if errors.metatable_name(handler) == "ccw.library" or core.kind(handler) == "library" then
-    handler = require "ccw.text.join".join(description, handler)
+    local said
+    handler, said = require "ccw.text.join".join(description, handler)
+    if said then warn("ccw: ", said) end
   end
   check_operands(copy, operands, fail)
   local all = { aliases = copy.aliases and next(copy.aliases) ~= nil and copy.aliases or nil, has_side_effect = copy.has_side_effect }

@@ -57,19 +57,16 @@ end
 --- Whether a function is a handler, as far as it can be known without calling it here.
 local function is_handler(library, name) return select(3, ask.signature_in(library, name)) ~= "NOT_FOUND" end
 
---- Those whose names are the same as the target in one way; of several, those that are known to be handlers.
+--- Those whose names are the same as the target in one way, and that are not known to be no handlers. What a library registers under just
+--- that name comes before what it exports.
 local function find(candidates, target, way)
   local found = {}
   for _, candidate in ipairs(candidates) do
-    if way(candidate.name) == way(target) then found[#found + 1] = candidate end
+    local is_same = way(candidate.name) == way(target)
+    if is_same and candidate.handler and candidate.name == target then return { candidate } end
+    if is_same and (candidate.handler or is_handler(candidate.library, candidate.name)) then found[#found + 1] = candidate end
   end
-  if #found < 2 then return found end
-  local handlers = {}
-  for _, candidate in ipairs(found) do
-    if candidate.handler or is_handler(candidate.library, candidate.name) then handlers[#handlers + 1] = candidate end
-  end
-  if #handlers > 1 and handlers[1].handler and handlers[1].name == target then return { handlers[1] } end
-  return handlers
+  return found
 end
 
 local FEW = 12 --- names that are listed, all
@@ -138,13 +135,15 @@ end
 --- Raises that no handler has a name like the target; names that are near, or all where they are few.
 local function not_found(target, candidates, libraries)
   local names, paths, behind = {}, {}, ""
-  for i, candidate in ipairs(candidates) do names[i] = candidate.name end
+  for _, candidate in ipairs(candidates) do
+    if candidate.name == target then behind = ", and the function of that name is none" else names[#names + 1] = candidate.name end
+  end
   for i, library in ipairs(libraries) do paths[i] = library:path() end
   local near = core.near(target, names)
   if near[1] then
-    behind = "; near: " .. table.concat(near, ", ")
+    behind = behind .. "; near: " .. table.concat(near, ", ")
   elseif #names <= FEW then
-    behind = #names > 0 and "; there are " .. table.concat(names, ", ") or "; there are none at all"
+    behind = behind .. (#names > 0 and "; there are " .. table.concat(names, ", ") or "; there are none at all")
   end
   errors.raise("NOT_FOUND", ("no handler is called %s in %s%s"):format(core.quote(target), table.concat(paths, ", "), behind))
 end
