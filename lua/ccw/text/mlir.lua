@@ -261,6 +261,7 @@ function M.read(reader, results)
   reader.at = after
   if reader:accept_text "loc" then
     if reader:peek() ~= 40 then reader:fail(reader.at, "expected '(' after 'loc', got %s", reader:got()) end
+    reader.aliases = nil -- whatever they stand for: it is left out
     reader:balanced "a location"
   else
     reader.at = after
