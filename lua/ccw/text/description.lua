@@ -6,12 +6,16 @@ local versions = require "ccw.text.parts".versions
 
 local M = {}
 
---- The modules that read and write. Reading needs LPeg, without which the rest of ccw works.
+local loaded = {}
+
+--- The modules that read and write. They need LPeg, without which the rest of ccw works.
 local function need(name)
+  if loaded[name] then return loaded[name] end
   if not pcall(require, "lpeg") then
     errors.raise("UNIMPLEMENTED", "to read and write calls as text ccw needs LPeg for Lua 5.4, which is not there (Debian: lua-lpeg)")
   end
-  return require("ccw.text." .. name)
+  loaded[name] = require("ccw.text." .. name)
+  return loaded[name]
 end
 
 --- description: a custom call that was read from a text, to be changed, run and written.
