@@ -42,6 +42,18 @@ local function run(environment, code)
   return (support.sh(("%s '%s' '%s'"):format(environment, support.program, path)))
 end
 
+--- Waits until no process runs whose number stands in a file: dead at once, it is gone when somebody looks after it.
+local function wait_for_end(note)
+  for pid in io.open(note):read("a"):gmatch "%d+" do
+    local state
+    repeat
+      local file = io.open("/proc/" .. pid .. "/stat")
+      state = file and file:read("a"):match "%) (%a)"
+      if file then file:close() end
+    until state ~= "S" and state ~= "R"
+  end
+end
+
 --- A folder for a cache of its own.
 local folders = 0
 local function new_folder()
@@ -218,14 +230,7 @@ describe("a compiler", function()
     local note = support.temporary() .. "/pids"
     local script = write_script("hang", ("sleep 600 & echo $$ $! >'%s'\nwait\n"):format(note))
     assert.equal(("DEADLINE_EXCEEDED: %s took more than 0.5 s and was ended\n"):format(script), with(script, 0.5))
-    for pid in io.open(note):read("a"):gmatch "%d+" do
-      local state
-      repeat -- it is dead at once, and gone when somebody looks after it
-        local file = io.open("/proc/" .. pid .. "/stat")
-        state = file and file:read("a"):match "%) (%a)"
-        if file then file:close() end
-      until state ~= "S" and state ~= "R"
-    end
+    wait_for_end(note)
   end)
 
   it("that closes its output and hangs is ended, too", function()
@@ -242,6 +247,50 @@ describe("a compiler", function()
     assert.equal("INVALID_ARGUMENT: scale.c does not compile, and the compiler does not say why\n", with(script))
     script = write_script("idle", "exit 0\n")
     assert.equal("UNAVAILABLE: scale.so: the compiler left no code there\n", with(script))
+  end)
+
+  --- Runs the program, which compiles, and sends it a signal as soon as the compiler has written its note.
+  local function signal(which, environment, code, note)
+    os.remove(note)
+    local output = support.sh(("%s '%s' '%s' & program=$!\nuntil test -s '%s'; do kill -0 $program || break; done\n" ..
+      "kill -%s $program; wait $program 2>/dev/null; echo $?"):format(environment, support.program,
+      support.write("signal.lua", code), note, which))
+    wait_for_end(note)
+    return output
+  end
+
+  it("ends with Ctrl-C, its children too, and leaves no folder", function()
+    local note, cache = support.temporary() .. "/noted", new_folder()
+    local script = write_script("slow", ("sleep 600 &\necho $$ $! >'%s.new' && mv '%s.new' '%s'\nwait\n"):format(note, note, note))
+    assert.matches("^ccw: [^\n]*interrupted\n.*\n1\n$",
+      signal("INT", ("CCW_CACHE='%s' CC='%s'"):format(cache, script), code:format(60), note))
+    assert.equal("", support.sh(("ls '%s'"):format(cache)))
+  end)
+
+  it("does not outlive ccw", function()
+    local note = support.temporary() .. "/noted"
+    local script = write_script("slow", ("sleep 600 &\necho $$ $! >'%s.new' && mv '%s.new' '%s'\nwait\n"):format(note, note, note))
+    assert.matches("^137\n$", signal("KILL", ("CCW_CACHE='%s' CC='%s'"):format(new_folder(), script), code:format(60), note))
+  end)
+
+  it("that is a library ends with Ctrl-C and with ccw, too", function()
+    local note, library = support.temporary() .. "/noted", support.temporary() .. "/libnvrtc.so.12"
+    local names = "CreateProgram AddNameExpression GetLoweredName GetProgramLogSize GetProgramLog GetErrorString GetCUBINSize " ..
+      "GetCUBIN GetPTXSize GetPTX"
+    local source = support.write("nvrtc.c", "#include <stdio.h>\n#include <unistd.h>\n" ..
+      names:gsub("%w+", "int nvrtc%0(void) { return 0; }\n") .. ([[
+      int nvrtcCompileProgram(void)
+      {
+        FILE *note = fopen("%s", "w");
+        fprintf(note, "%%d\n", getpid());
+        fclose(note);
+        for (;;) pause();
+      }]]):format(note))
+    support.sh(("cc -shared -fPIC -o '%s' '%s'"):format(library, source))
+    local compiles = "print(require \"ccw.core\".compile { language = \"cuda\", architecture = \"sm_90\", text = \"int x;\" })"
+    local environment = ("CCW_CACHE='%s' CCW_NVRTC='%s'"):format(new_folder(), library)
+    assert.matches("interrupted\n.*\n1\n$", signal("INT", environment, compiles, note))
+    assert.equal("137\n", signal("KILL", environment, compiles, note))
   end)
 
   it("leaves no process and no file behind", function()

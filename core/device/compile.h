@@ -61,14 +61,14 @@ extern const ccw_compiler ccw_compiler_c, ccw_compiler_cxx, ccw_compiler_sim, cc
 /* ---- the parts ---- */
 
 /* Runs a program without a shell, reading nothing, and collects what it prints, up to a limit. `environment` may be NULL: this
- * process's own. UNAVAILABLE: it cannot be started. DEADLINE_EXCEEDED: it took longer, and was killed with all its children.
- * ABORTED: a signal ended it. */
+ * process's own. UNAVAILABLE: it cannot be started. DEADLINE_EXCEEDED, CANCELLED: it took longer than the source allows, or is not wanted
+ * any more, and was killed with all its children, as it is when this process ends. ABORTED: a signal ended it. */
 CCW_MUST_USE ccw_status ccw_program_run(
-    char *const *words, char *const *environment, double seconds, ccw_text *output, int *out_exit);
+    const ccw_source *source, char *const *words, char *const *environment, ccw_text *output, int *out_exit);
 
 /* The same of a function of ours, in a copy of this process: for what may crash or hang. What it returns is the exit. */
-CCW_MUST_USE ccw_status ccw_child_run(
-    int (*function)(void *context), void *context, const char *what, double seconds, ccw_text *output, int *out_exit);
+CCW_MUST_USE ccw_status ccw_child_run(const ccw_source *source, int (*function)(void *context), void *context,
+    const char *what, ccw_text *output, int *out_exit);
 
 /* The file of a program: of a name without a slash the first in PATH. False: there is none. */
 bool ccw_program_find(const char *name, ccw_text *out_path);

@@ -293,19 +293,13 @@ static int call_prepare(lua_State *L)
   return 1;
 }
 
-/* Whether Ctrl-C came since `before` was the hook: it sets one, to stop Lua. */
-static bool is_interrupted(lua_State *L, const owner *o, lua_Hook before)
-{
-  return lua_gethook(L) != before || lua_gethook(owner_main(o)) != before;
-}
-
 /* Waits with the Lua state given up: the handler's tasks may be written in Lua. Looks up now and then whether it is to stop. False where
  * the time is up, or somebody has interrupted it. A time below 0 is as long as it takes. */
 static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds, ccw_status *out_outcome)
 {
   const double slice = 0.05;
   double deadline = now() + seconds;
-  lua_Hook before = lua_gethook(L);
+  hooks before = hooks_of(L, o);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);

@@ -492,7 +492,9 @@ typedef struct ccw_source {
   size_t flag_count;
   const char *const *kernels; /* that are wanted: "axpy", "axpy<float>", "mine::axpy" */
   size_t kernel_count;
-  double time_limit; /* seconds; 0: CCW_COMPILE_SECONDS */
+  double time_limit;                /* seconds; 0: CCW_COMPILE_SECONDS */
+  bool (*is_wanted)(void *context); /* asked now and then while a compiler runs: false ends it. NULL: it is */
+  void *context;
 } ccw_source;
 
 typedef struct ccw_compiled {
@@ -506,7 +508,7 @@ typedef struct ccw_compiled {
  * outcome with ccw_compiled_free, after a failure, too. May be called from any thread; several processes may share the folder.
  * INVALID_ARGUMENT: it does not compile, with the errors and the lines of the source that they are about. NOT_FOUND: a kernel that was wanted is
  * not there. UNAVAILABLE: there is no such compiler, or no folder that can be written, and what to do about it. DEADLINE_EXCEEDED: it took too
- * long. OUT_OF_RANGE: the source is too large. */
+ * long. CANCELLED: it was no longer wanted. A compiler ends with this process, however that ends. OUT_OF_RANGE: the source is too large. */
 CCW_API CCW_MUST_USE ccw_status ccw_compile(const ccw_source *source, ccw_compiled *out_compiled);
 
 /* Frees the texts. */
