@@ -250,11 +250,11 @@ describe("a compiler", function()
   end)
 
   --- Runs the program, which compiles, and sends it a signal as soon as the compiler has written its note.
-  local function signal(which, environment, code, note)
+  local function signal(which, environment, program, note)
     os.remove(note)
     local output = support.sh(("%s '%s' '%s' & program=$!\nuntil test -s '%s'; do kill -0 $program || break; done\n" ..
       "kill -%s $program; wait $program 2>/dev/null; echo $?"):format(environment, support.program,
-      support.write("signal.lua", code), note, which))
+      support.write("signal.lua", program), note, which))
     wait_for_end(note)
     return output
   end
@@ -304,7 +304,7 @@ describe("a compiler", function()
       print(io.open("/proc/" .. own .. "/task/" .. own .. "/children"):read "a" == "")]])
     assert.equal("true\n", output)
     local names = support.sh(("cd '%s' && find . -mindepth 1 | sed 's/[0-9a-f]\\{32\\}/KEY/' | sort"):format(cache))
-    assert.matches("^./KEY\n./KEY/about\n./KEY/source%-%x+.so\n$", names)
+    assert.matches("^./KEY\n./KEY/about\n./KEY/source%-%x+.so\n$", (names:gsub("^./.in%-use\n", "")))
   end)
 end)
 
@@ -408,6 +408,50 @@ describe("the cache of compiled code", function()
       :format(cache, cache, cache, cache))
     run(("CCW_CACHE='%s'"):format(cache), compile .. ("compile(%s)"):format(request()))
     assert.equal("making-new\n", support.sh(("ls '%s' | grep making"):format(cache)))
+  end)
+
+  --- A request for a library of 700 KiB that does not do much.
+  local function large(name)
+    return ("{ language = \"c\", name = \"%s.c\", text = \"char large[700 << 10] = { 1 };\" }"):format(name)
+  end
+
+  it("holds no more than it may, and lets go of what was used least recently", function()
+    local environment = ("CCW_CACHE='%s' CCW_CACHE_SIZE=2"):format(new_folder())
+    local function now(name) return run(environment, compile .. ("compile(%s)"):format(large(name))) end
+    assert.equal("compiled\n", now "a")
+    assert.equal("compiled\n", now "b")
+    assert.equal("kept\n", now "a")
+    assert.equal("compiled\n", now "c")
+    assert.equal("kept\n", now "a")
+    assert.equal("kept\n", now "c")
+    assert.equal("compiled\n", now "b")
+  end)
+
+  it("keeps what a process uses that still lives", function()
+    local cache, done = new_folder(), support.temporary() .. "/done"
+    local environment = ("CCW_CACHE='%s' CCW_CACHE_SIZE=0"):format(cache)
+    local user = support.write("user.lua", compile .. ("io.stdout:setvbuf 'no'\ncompile(%s) io.read() print(compile(%s))"):format(
+      large "used", large "used"))
+    local other = support.write("other.lua", compile .. ("print(compile(%s))"):format(large "other"))
+    local third = support.write("third.lua", compile .. ("compile(%s)"):format(large "third"))
+    local pipe = support.temporary() .. "/pipe"
+    local output = support.sh(([[
+      mkfifo '%s'; %s '%s' '%s' <'%s' >'%s' & user=$!
+      exec 3>'%s'
+      until grep -q compiled '%s'; do kill -0 $user || break; done
+      %s '%s' '%s'
+      echo >&3; wait $user; cat '%s'
+      %s '%s' '%s'; ls '%s' | wc -l]]):format(pipe, environment, support.program, user, pipe, done, pipe, done, environment,
+      support.program, other, done, environment, support.program, third, cache))
+    assert.matches("^compiled\n" .. cache:gsub("%p", "%%%0") .. "/%x+/other%-%x+.so\ncompiled\nkept\n[^\n]*/used%-%x+.so\ncompiled\n1\n$",
+      output)
+  end)
+
+  it("is told its size as a number", function()
+    local code = compile .. ("compile(%s)"):format(request())
+    for _, size in ipairs { "much", "-1", "1G", "99999999999999999999" } do
+      assert.equal(("UNAVAILABLE: CCW_CACHE_SIZE=%s: expected a number of MiB\n"):format(size), run("CCW_CACHE_SIZE=" .. size, code))
+    end
   end)
 
   it("gives what it has in less than a millisecond", function()

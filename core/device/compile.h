@@ -89,6 +89,15 @@ CCW_MUST_USE ccw_status ccw_cache_begin(const ccw_text *cache, ccw_text *out_fol
 /* Keeps what was compiled in there, and says where it is then. */
 CCW_MUST_USE ccw_status ccw_cache_keep(const ccw_text *cache, ccw_compilation *c, ccw_compiled *compiled);
 
+/* How much the cache may hold: $CCW_CACHE_SIZE MiB, or 512. UNAVAILABLE: it is no number. */
+CCW_MUST_USE ccw_status ccw_cache_limit(uint64_t *out_bytes);
+
+/* Says that this process uses an entry, which nobody removes as long as it lives. */
+void ccw_cache_use(const ccw_text *cache, const ccw_text *entry);
+
+/* Removes what nobody uses, the least recently used first, until the cache is no larger than it may be. */
+void ccw_cache_shrink(const ccw_text *cache);
+
 /* Removes a folder and the files in it. An empty name is fine. */
 void ccw_cache_discard(const ccw_text *folder);
 

@@ -47,8 +47,8 @@ local option_types = { language = "string", flags = "table", name = "string", ti
 -- - name: what messages call the source, "scale.c".
 -- - flags: a list of more flags for the compiler, {"-O3", "-lm"}.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
--- The compiler is $CC or $CXX, or the system's; Ctrl-C ends it. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or ~/.cache/ccw. Warnings
--- go to Lua's warn.
+-- The compiler is $CC or $CXX, or the system's; Ctrl-C ends it. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or
+-- ~/.cache/ccw, up to 512 MiB or $CCW_CACHE_SIZE, a number of MiB. Warnings go to Lua's warn.
 function M.compile(source, options)
   local fail = misuse_of_compile
   errors.check(fail, 1, source, "string")

@@ -477,7 +477,8 @@ CCW_API void ccw_graph_free(ccw_graph *graph);
  *
  * A source becomes a file of code: a library of handlers, or kernels for a device. What was compiled once is kept in a folder, $CCW_CACHE,
  * $XDG_CACHE_HOME/ccw or ~/.cache/ccw, and is found there by all that decided about it: the text, its name, the flags, the compiler, and the
- * files that were included. No compiler is needed to build or to start this library; each is looked for when it is wanted: $CC and
+ * files that were included. It holds up to 512 MiB, or $CCW_CACHE_SIZE MiB: what was used least recently goes, unless a process that lives has
+ * used it. No compiler is needed to build or to start this library; each is looked for when it is wanted: $CC and
  * $CXX or the system's, NVRTC ($CCW_NVRTC), HIPRTC ($CCW_HIPRTC). The headers of ccw are found beside the library, or in $CCW_INCLUDE. */
 
 enum { CCW_COMPILE_SECONDS = 60 };
