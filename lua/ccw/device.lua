@@ -43,9 +43,7 @@ end
 -- wherever its name may stand.
 local methods = {}
 
-local function check_self(device, name)
-  if core.kind(device) ~= "device" then errors.misuse_of(name)(1, "a method is called with a colon, device:%s()", name) end
-end
+local function check_self(device, name) errors.check_self("device", name, device) end
 
 --- device:stream() -> stream. A new stream of work.
 function methods:stream()
@@ -142,15 +140,7 @@ core.event_metatable.__tostring = function(event) return select(2, core.kind(eve
 
 --- graph: work that was captured, see stream:begin_capture. graph:launch(stream) queues all of it; graph:close().
 local graph_meta = core.graph_metatable
-local graph_methods = graph_meta.__index
-
---- graph:launch(stream) -> graph. Queues all of it, with the memory that it was captured with.
-function graph_methods:launch(stream)
-  core.graph_launch(self, stream)
-  return self
-end
-
-graph_meta.__index = errors.index_of("graph", graph_methods)
+graph_meta.__index = errors.index_of("graph", graph_meta.__index)
 graph_meta.__tostring = function(graph) return select(2, core.kind(graph)) and "graph" or "closed graph" end
 
 local misuse_of_to = errors.misuse_of "to"
@@ -162,6 +152,7 @@ function core.buffer_metatable.methods.to(buffer, device)
   if core.kind(device) ~= "device" and type(device) ~= "string" then
     misuse_of_to(2, "expected a device or its name, got %s", core.kind(device) or type(device))
   end
+  errors.check_open(buffer)
   local there = core.device(device)
   if there == core.device_of(buffer) then return buffer end
   return core.copy_to(buffer, there, errors.site())

@@ -191,6 +191,7 @@ local function check_launch(kernel, options)
   if options.stream ~= nil and core.kind(options.stream) ~= "stream" then
     misuse_of_launch(1, "stream: expected a stream, got %s", core.kind(options.stream) or type(options.stream))
   end
+  if options.stream ~= nil then errors.check_open(options.stream) end
   if options.shared and options.shared < 0 then misuse_of_launch(1, "shared: expected bytes, got %d", options.shared) end
   if options.grid == nil and options.over == nil then
     misuse_of_launch(1, "expected a grid, the number of blocks, or over, the number of elements")

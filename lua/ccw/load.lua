@@ -21,6 +21,8 @@ end
 -- text, declares what the handler binds, "(x: f32[n]) -> (y: f32[n]) {s: f32}": names, and sizes that are equal. It must agree
 -- with what the binary says of itself. INVALID_ARGUMENT: all that does not, a line each.
 function methods:handler(name, signature)
+  errors.check_self("library", "handler", self)
+  errors.check_text(errors.misuse_of "handler", 1, name)
   local handler = core.library_handler(self, name)
   if signature == nil then return handler end
   local kind = core.kind(signature) or type(signature)
@@ -42,6 +44,7 @@ end
 -- are loaded. Where another library has a type of that name the file's name goes in front, "libmine.so: NAME". NOT_FOUND, with the
 -- types that there are.
 function methods:type(name, id, info)
+  errors.check_self("library", "type", self)
   local fail = errors.misuse_of "type"
   errors.check(fail, 1, name, "string")
   errors.check(fail, 2, id, "string", true)
@@ -54,6 +57,7 @@ end
 --- library:names() -> list.
 -- The names that could be handlers: exported functions, or what a Python module's capsules hold.
 function methods:names()
+  errors.check_self("library", "names", self)
   local names = lines(core.library_names(self))
   table.sort(names)
   return names
@@ -61,11 +65,15 @@ end
 
 --- library:path() -> string.
 -- The file that was loaded.
-function methods:path() return (core.library_about(self)) end
+function methods:path()
+  errors.check_self("library", "path", self)
+  return (core.library_about(self))
+end
 
 --- library:registered() -> list.
 -- What the library registered by itself while it was loaded: "scale on Host".
 function methods:registered()
+  errors.check_self("library", "registered", self)
   local _, registered = core.library_about(self)
   return lines(registered)
 end
@@ -73,6 +81,7 @@ end
 --- library:refused() -> list.
 -- What the library tried to register by itself and was refused, with the reason. Most libraries do not look.
 function methods:refused()
+  errors.check_self("library", "refused", self)
   local _, _, refused = core.library_about(self)
   return lines(refused)
 end
