@@ -124,7 +124,8 @@ for _, row in ipairs(functions()) do
             if not ok and type(err) == "string" then
               local place = tonumber(err:match "bad argument #(%d+) to")
               -- methods may count from what follows the colon, index speaks of elements, what is closed says so instead
-              local is_placed = place == position or (row[1]:find ":" and place == position - 1) or row[1]:find "index" or err:find " is closed"
+              local is_placed = place == position or (row[1]:find ":" and place == position - 1) or row[1]:find "index"
+                or err:find " is closed"
               assert.is_truthy(is_placed, ("%s as argument %d: %s"):format(name, position, err))
             elseif not ok then
               assert.is_string(err.code, ("%s as argument %d"):format(name, position))
