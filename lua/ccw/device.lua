@@ -10,10 +10,26 @@ local option_types = {
   fail_launch = "integer", fail_copy = "integer", fail_synchronize = "integer",
 }
 
+--- The canonical name of a platform that devices answer to, or that some handler is registered for.
+local function known_platform(name)
+  local wanted, known = core.platform(name), { "host", "sim", "cuda", "rocm", "sycl" }
+  for i = 0, math.huge do
+    local _, platform = core.registered(i)
+    if not platform then break end
+    known[#known + 1] = platform
+  end
+  for _, platform in ipairs(known) do
+    if platform == wanted then return wanted end
+  end
+  local near = core.near(wanted, known)
+  errors.raise("NOT_FOUND", ("as: no platform is called '%s', and no handler is registered for it%s"):format(name,
+    near[1] and "; near: " .. table.concat(near, ", ") or ""))
+end
+
 --- ccw.device(name [, options]) -> device.
 -- The device of that name: "host"; "sim:0", "sim:1", ..., simulated GPUs, which are always there; "cuda:0", "rocm:0". "sim" is "sim:0".
 -- Options are for simulated devices, and stay until they are set anew:
--- - as: "CUDA" or "ROCM": the platform whose handlers are called for what is on it; "SIM" takes it back.
+-- - as: "CUDA" or "ROCM", or another platform that handlers are registered for: those are called for what is on it; "SIM" takes it back.
 -- - time_limit: seconds that a kernel may take, 10 unless it is set; 0 is no limit.
 -- - memory: bytes that it has.
 -- - seed: other than 0, work of several streams, and the blocks of a kernel, run in an order drawn from it. 0: each stream's work runs as
@@ -28,7 +44,7 @@ function M.device(name, options)
   local device = core.device(name)
   for option, value in next, options or {} do
     if option == "as" then
-      core.device_set_platform(device, core.platform(value))
+      core.device_set_platform(device, known_platform(value))
     else
       core.device_set(device, option, value)
     end
