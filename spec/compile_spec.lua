@@ -622,10 +622,26 @@ describe("C74 the kernels of a source", function()
       "__global__ f<(",
       ("extern __shared__ "):rep(1e3), ("#"):rep(1e5), ("'"):rep(1e5),
       ("<"):rep(1e5), "template <__global__ void f() {}", ("{"):rep(1e5) .. "__global__ void f()", ("__global__ "):rep(1e3),
-      "\0\255__global__ void f()" } do
+      "\0\255__global__ void f()", "\"\\", "'" .. ("\\"):rep(1e3), ("{"):rep(4e5) .. "__global__ void f();", ("__global__ f()"):rep(3e4),
+      ("__global__ f("):rep(3e4), ("__global__ __launch_bounds__(1)"):rep(1e4), ("template<__global__ void f()"):rep(1e4),
+      ("__global__ f" .. ("<"):rep(2000) .. "("):rep(200) } do
       assert.is_table(kernel_source.kernels(text))
       kernel_source.for_sim("a.cu", text)
     end
+  end)
+
+  it("are hidden where namespaces are deeper than compilers take, or names longer", function()
+    local found, is_hidden = kernel_source.kernels(("namespace a {"):rep(250) .. "__global__ void f();")
+    assert.same({ ("a::"):rep(250) .. "f", false }, { found[1].name, is_hidden })
+    for _, text in ipairs { ("namespace a {"):rep(300), ("namespace abc_def {"):rep(150) } do
+      assert.same({ {}, true, false }, { kernel_source.kernels(text .. "__global__ void f();") })
+    end
+  end)
+
+  it("are listed up to twenty", function()
+    local many = {}
+    for i = 1, 25 do many[i] = { name = "k" .. i } end
+    assert.matches("a.cu has no kernel 'f'; it has k1, k2, .*, k20, and 5 more$", (select(3, kernel_source.resolve("a.cu", "f", many))))
   end)
 end)
 
