@@ -250,7 +250,11 @@ local function shown(kernel) return kernel.name .. (kernel.template and "<" .. t
 function M.no_kernel(label, wanted, list)
   local names, bare_names = {}, {}
   for i, kernel in ipairs(list) do names[i], bare_names[i] = shown(kernel), kernel.name end
-  if #names > MOST_SHOWN then names = { table.unpack(names, 1, MOST_SHOWN), ("and %d more"):format(#names - MOST_SHOWN) } end
+  if #names > MOST_SHOWN then
+    local more = ("and %d more"):format(#names - MOST_SHOWN)
+    names = table.move(names, 1, MOST_SHOWN, 1, {})
+    names[#names + 1] = more
+  end
   local plain = wanted:match "^[^<]*"
   for _, name in ipairs(bare_names) do
     if name == plain then
