@@ -116,10 +116,10 @@ function meta.__tostring(library)
 end
 
 --- handler: the functions of one custom call.
--- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists;
--- signature, what it binds, and no_signature, why that is not known. A handler in C carries its signature. One of the official
--- C++ binding is asked, with all others of its library, in a process of its own when the signature is first wanted; `?` is
--- what it does not tell. ccw.call(handler, operands, results, attributes) runs it.
+-- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists; address, of
+-- the function of the stage execute; signature, what it binds, and no_signature, why that is not known. A handler in C carries its
+-- signature. One of the official C++ binding is asked, with all others of its library, in a process of its own when the signature is
+-- first wanted; `?` is what it does not tell. ccw.call(handler, operands, results, attributes) runs it.
 
 local handler_metatable = core.handler_metatable
 local field = handler_metatable.__index
