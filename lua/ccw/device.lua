@@ -12,7 +12,8 @@ local option_types = {
 
 --- The canonical name of a platform that devices answer to, or that some handler is registered for.
 local function known_platform(name)
-  local wanted, known = core.platform(name), { "host", "sim", "cuda", "rocm", "sycl" }
+  local wanted, known = core.platform(name), {}
+  for _, row in ipairs(core.devices()) do known[#known + 1] = row[1]:match "^%a+" end
   for i = 0, math.huge do
     local _, platform = core.registered(i)
     if not platform then break end
