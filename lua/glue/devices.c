@@ -173,12 +173,18 @@ void push_stream(lua_State *L, ccw_stream *stream)
   lua_remove(L, -2);
 }
 
-/* stream_new(device) -> stream. */
+/* stream_new(device) -> stream. Where there are too many, those that nobody has any more go first. */
 static int stream_new(lua_State *L)
 {
   ccw_device *device = check_device(L, 1);
   void **box = new_box(L, CCW_STREAM);
-  CHECK_STATUS(L, ccw_stream_new(device, (ccw_stream **)box));
+  ccw_status status = ccw_stream_new(device, (ccw_stream **)box);
+  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) {
+    ccw_status_free(status);
+    lua_gc(L, LUA_GCCOLLECT);
+    status = ccw_stream_new(device, (ccw_stream **)box);
+  }
+  CHECK_STATUS(L, status);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &streams_key);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, *box);
