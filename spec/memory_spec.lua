@@ -192,6 +192,9 @@ describe("without memory for Lua", function()
         function() return ccw.call(scale, many, "f32[2]", code) end, function() return core.quote "abc\0" end,
         function() return kernels.nowhere end, function() return ccw.load "/nowhere" end,
         function() return core.run({ "/bin/echo", "x" }, 30) end, function() return x[1] + #x:copy() end,
+        function() return ccw.read(FOLDER .. "/limited.npy") end, function() return ccw.read(FOLDER .. "/limited.npz") end,
+        function() ccw.write(FOLDER .. "/limited.npy", x) end, function() ccw.write(FOLDER .. "/limited.npz", { x = x }) end,
+        function() return ccw.read "nowhere.npz" end, function() return x:slice { 2, 1, -1 } end,
       }
       for number, test in ipairs(tests) do
         local function settle()
@@ -216,8 +219,11 @@ describe("without memory for Lua", function()
         if failures == 0 then print(("test %d never failed"):format(number)) end
       end
     ]==])
-    local start = support.write("start.lua", ("KERNELS, PLAIN = %q, %q\ndofile %q\n"):format(support.kernels,
-      support.library "plain", script))
+    local folder = support.temporary()
+    ccw.write(folder .. "/limited.npy", ccw.f32 { 1 })
+    ccw.write(folder .. "/limited.npz", { x = ccw.f32 { 1 }, y = ccw.f32 { 2 } })
+    local start = support.write("start.lua", ("KERNELS, PLAIN, FOLDER = %q, %q, %q\ndofile %q\n"):format(support.kernels,
+      support.library "plain", folder, script))
     local output, good = support.sh(("'%s/spec/limited_lua' '%s'"):format(support.build, start))
     assert.equal("", output)
     assert.is_true(good)

@@ -16,6 +16,7 @@ local match = require "ccw.match"
 local registry = require "ccw.registry"
 local shard = require "ccw.shard"
 local show = require "ccw.show"
+local text = require "ccw.text.description"
 require "ccw.slice"
 
 show.install()
@@ -38,6 +39,7 @@ local ccw = {
   call = call.call,
   prepare = call.prepare,
   shard = shard.shard,
+  show = function(...) return require "ccw.plot".show(...) end, -- what starts up is not to wait for pictures
   compare = comparison.compare,
   compile = compile.compile,
   match = match,
@@ -50,6 +52,10 @@ local ccw = {
   registered = registry.registered,
   types = registry.types,
   find = registry.find,
+  from_text = text.from_text,
+  list_text = text.list_text,
+  attribute_from_text = text.attribute_from_text,
+  attribute_text = text.attribute_text,
 }
 
 --- ccw.f32(number) -> scalar; ccw.f32{number, ...} -> buffer. The same for every dtype.

@@ -16,6 +16,7 @@
   X(zip_error_fini)             \
   X(zip_error_init_with_code)   \
   X(zip_error_strerror)         \
+  X(zip_error_system_type)      \
   X(zip_fclose)                 \
   X(zip_fdopen)                 \
   X(zip_file_add)               \
@@ -57,23 +58,20 @@ static ccw_status need_zip(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, open_libzip);
-  return has_zip ? ccw_ok() : ccw_unavailable("archives are read and written by libzip: %s", why_not);
+  return has_zip ? ccw_ok() : ccw_unavailable("a .npz file needs libzip: %s", why_not);
 }
 
 static ccw_status status_of_zip(zip_error_t *error)
 {
-  XLA_FFI_Error_Code code = XLA_FFI_Error_Code_UNAVAILABLE;
+  XLA_FFI_Error_Code code =
+      zip.zip_error_system_type(error) == ZIP_ET_SYS ? XLA_FFI_Error_Code_UNAVAILABLE : XLA_FFI_Error_Code_DATA_LOSS;
   switch (error->zip_err) {
   case ZIP_ER_NOZIP: code = XLA_FFI_Error_Code_INVALID_ARGUMENT; break;
-  case ZIP_ER_INCONS:
-  case ZIP_ER_EOF:
-  case ZIP_ER_CRC:
-  case ZIP_ER_ZLIB:
-  case ZIP_ER_COMPRESSED_DATA: code = XLA_FFI_Error_Code_DATA_LOSS; break;
   case ZIP_ER_MEMORY: code = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED; break;
+  case ZIP_ER_MULTIDISK:
+  case ZIP_ER_OPNOTSUPP:
   case ZIP_ER_COMPNOTSUPP:
-  case ZIP_ER_ENCRNOTSUPP:
-  case ZIP_ER_NOPASSWD: code = XLA_FFI_Error_Code_UNIMPLEMENTED; break;
+  case ZIP_ER_ENCRNOTSUPP: code = XLA_FFI_Error_Code_UNIMPLEMENTED; break;
   default: break;
   }
   const char *text = zip.zip_error_strerror(error);
@@ -334,8 +332,7 @@ void open_archives(lua_State *L)
 
 static int no_zip(lua_State *L)
 {
-  return push_unless(
-      L, ccw_unavailable("archives are read and written by libzip, which was not there when ccw was built"));
+  return push_unless(L, ccw_unavailable("a .npz file needs libzip, which was not there when ccw was built"));
 }
 
 void open_archives(lua_State *L)

@@ -474,6 +474,7 @@ static int buffer_slice(lua_State *L)
         .step = luaL_checkinteger(L, 4 * i + 4),
         .is_index = lua_toboolean(L, 4 * i + 5)};
   bool packed;
+  collect_before(L, ccw_buffer_shape(check_buffer(L, 1))->bytes); /* no more than that */
   void **box = new_box(L, CCW_BUFFER);
   CHECK_STATUS(L, ccw_buffer_slice(check_buffer(L, 1), ranges, count, &packed, (ccw_buffer **)box));
   if (!packed) {

@@ -86,6 +86,9 @@ bool to_scalar(lua_State *L, int index, ccw_scalar *out_scalar);
 /* Pushes a scalar as Lua has it: a boolean, an integer, a float; what Lua has no type for as a scalar. */
 void push_scalar(lua_State *L, ccw_scalar scalar);
 
+/* Pushes a scalar as attributes are written: a plain number for s64 and f64, a boolean for pred, a scalar else. */
+void push_attribute_number(lua_State *L, ccw_scalar scalar);
+
 /* The dtype named at that index. */
 ccw_dtype check_dtype(lua_State *L, int index);
 

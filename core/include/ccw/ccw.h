@@ -1161,6 +1161,9 @@ CCW_API ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame);
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
 
+/* Its attributes, as they were fitted to the handler's signature. Borrowed; NULL: none. */
+CCW_API ccw_attributes *ccw_call_attributes(const ccw_call *call);
+
 /* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it, and what its context answers. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
 

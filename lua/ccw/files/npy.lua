@@ -135,28 +135,30 @@ local function width(dtype) return math.max(core.dtypes()[dtype].bits // 8, 1) e
 --- Whether elements that numpy describes so say nothing of their type: they are whatever they are told to be.
 local function is_raw(name) return name == "V1" or name == "V2" or name == "f1" end
 
+--- Raises why there is no dtype for a description.
+local function refuse(descr)
+  local why, shown = refusals[descr:match "^[<>|=]?(%a)"], descr:sub(1, 40)
+  if not why then fail("INVALID_ARGUMENT", "header: no elements are described as %s", core.quote(shown)) end
+  fail("UNIMPLEMENTED", "it holds %s (%s), which are not read", why, shown)
+end
+
 --- The dtype of elements that numpy describes so; `wanted`, a dtype or nil, is what the caller says that they are, `unsaid` what those are
 -- of which nobody says it.
 local function dtype_of(descr, wanted, unsaid)
   local name = descr:match "^[<>|=]?(%a%d+)$"
-  local own = own_names[name]
-  if name and is_raw(name) then wanted = wanted or unsaid end
-  if wanted and wanted ~= own then
-    local is_free = name and (is_raw(name) or name:find "^u") and tonumber(name:sub(2)) == width(wanted)
-    if is_free and (is_raw(name) or not numpy_names[wanted]) then return wanted end
-    if own then fail("INVALID_ARGUMENT", "it holds %s, not %s, to which as() converts", own, wanted) end
-    if name and is_raw(name) then
-      fail("INVALID_ARGUMENT", "it holds elements of %d bytes, and %s takes %d", name:sub(2), wanted, width(wanted))
-    end
-  end
-  if own then return own end
-  if name and is_raw(name) then
+  local own, raw = own_names[name], name and is_raw(name)
+  if not own and not raw then refuse(descr) end
+  wanted = wanted or own or unsaid
+  if not wanted then
     fail("INVALID_ARGUMENT", "%s does not say what its elements are: name it, as in {dtype = \"%s\"}", descr,
       name == "V2" and "bf16" or "f8e4m3fn")
   end
-  local kind = descr:match "^[<>|=]?(%a)"
-  if not refusals[kind] then fail("INVALID_ARGUMENT", "header: no elements are described as %s", core.quote(descr:sub(1, 40))) end
-  fail("UNIMPLEMENTED", "it holds %s (%s), which are not read", refusals[kind], descr:sub(1, 40))
+  if wanted == own then return own end
+  local bytes = tonumber(name:sub(2))
+  local is_free = raw or own:find "^u" and not numpy_names[wanted]
+  if is_free and bytes == width(wanted) then return wanted end
+  if own then fail("INVALID_ARGUMENT", "it holds %s, not %s, to which as() converts", own, wanted) end
+  fail("INVALID_ARGUMENT", "bytes of an element: %d in the file, %d of %s", bytes, width(wanted), wanted)
 end
 
 local function type_of(dtype, dims) return ("%s[%s]"):format(dtype, table.concat(dims, ",")) end
