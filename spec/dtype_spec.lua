@@ -102,6 +102,12 @@ describe("CC-40 floats", function()
     assert.equal("7a", support.hex(ccw.f4e2m1fn { -1, 6.5 })) -- no infinity: the largest, 6, stands for all beyond
   end)
 
+  it("keep what they are given, each of them", function()
+    for name, about in pairs(core.dtypes()) do
+      if about.class == "FLOAT" then assert.equal(name .. "[2] {1, 2}", tostring(ccw[name] { 1, 2 })) end
+    end
+  end)
+
   it("print the shortest text that reads back", function()
     assert.equal("f32[5] {0.1, 1e-05, 16777216, -0.0, nan}", tostring(ccw.f32 { 0.1, 1e-5, 2 ^ 24, -0.0, 0 / 0 }))
     assert.equal("f64[2] {0.1, 0.30000000000000004}", tostring(ccw.f64 { 0.1, 0.1 + 0.2 }))
