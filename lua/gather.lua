@@ -57,7 +57,12 @@ for i = 3, #arg do
   end
 end
 
+-- Methods of what is no kind of value to users are ccw's own.
 local names = {}
+for name in pairs(reference) do
+  local kind = name:match "^(%l+):"
+  if kind and not reference[kind] then reference[name] = nil end
+end
 for name in pairs(reference) do names[#names + 1] = name end
 table.sort(names)
 local rows = {}
