@@ -1,5 +1,6 @@
 -- gather.lua FOLDER EMBEDDED SOURCE...: puts the Lua modules, ccw/PATH.lua, into FOLDER/PATH.lua, with a reference made of the
--- doc comments of all SOURCEs, and all of them into EMBEDDED, a C file, for the program to bring along. Folders are there.
+-- doc comments of all SOURCEs, the lessons, lessons/NN-NAME.lua, as one module, and all of them into EMBEDDED, a C file, for the
+-- program to bring along. Folders are there.
 local folder, embedded = arg[1], arg[2]
 
 local function read(path)
@@ -42,10 +43,13 @@ local function gather_lua(text)
   end
 end
 
-local modules = {}
+local modules, lessons = {}, {}
 for i = 3, #arg do
-  local text, name = read(arg[i]), arg[i]:match("/ccw/([%w_/]+)%.lua$")
-  if name then
+  local text, lesson = read(arg[i]), arg[i]:match("/lessons/(%d%d%-[%w-]+)%.lua$")
+  local name = arg[i]:match("/ccw/([%w_/]+)%.lua$")
+  if lesson then
+    lessons[#lessons + 1] = { name = lesson, text = text }
+  elseif name then
     gather_lua(text)
     modules[name] = text
   else
@@ -53,12 +57,23 @@ for i = 3, #arg do
   end
 end
 
+-- Methods of what is no kind of value to users are ccw's own.
 local names = {}
+for name in pairs(reference) do
+  local kind = name:match "^(%l+):"
+  if kind and not reference[kind] then reference[name] = nil end
+end
 for name in pairs(reference) do names[#names + 1] = name end
 table.sort(names)
 local rows = {}
 for i, name in ipairs(names) do rows[i] = ("  [%q] = %q,\n"):format(name, reference[name]) end
 modules.reference = "--- What ?name shows: made of the doc comments.\nreturn {\n" .. table.concat(rows) .. "}\n"
+
+table.sort(lessons, function(a, b) return a.name < b.name end)
+for i, lesson in ipairs(lessons) do
+  lessons[i] = ("  { name = %q, text = %q },\n"):format(lesson.name:sub(4), lesson.text)
+end
+modules.lessons = "--- The lessons of `ccw lesson`, made of scripts/lessons.\nreturn {\n" .. table.concat(lessons) .. "}\n"
 
 local sorted, bodies, entries = {}, {}, {}
 for name in pairs(modules) do sorted[#sorted + 1] = name end

@@ -3,74 +3,31 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <lualib.h>
 
 #include "embedded.h"
 #include "glue/glue.h"
-
-/* ---- interrupts: Ctrl-C ends what Lua is doing, as in the stock interpreter ------------------------------------------ */
-
-static lua_State *volatile running;
-
-static void say(const char *text)
-{
-  ssize_t ignored = write(STDERR_FILENO, text, strlen(text)); /* all that a signal handler may do */
-  (void)ignored;
-}
-
-static void on_interrupt(int number);
-
-/* What was interrupted is over: the next Ctrl-C is a first one again. */
-static void stop(lua_State *L, lua_Debug *event)
-{
-  (void)event;
-  lua_sethook(L, NULL, 0, 0);
-  if (running) signal(SIGINT, on_interrupt);
-  luaL_error(L, "interrupted");
-}
-
-static void on_interrupt(int number)
-{
-  const char *doing, *name = ccw_call_running(&doing);
-  signal(number, SIG_DFL); /* a second one ends the program */
-  lua_State *handler = running_in_lua();
-  if (!ccw_device_interrupt() && name && !handler) {
-    say("\nccw: ");
-    say(name);
-    say(" is still running; Ctrl-C again ends ccw\n");
-  }
-  const int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
-  if (running) lua_sethook(running, stop, mask, 1);
-  if (handler) lua_sethook(handler, stop, mask, 1);
-}
-
-/* interruptible(handler, f, ...) -> results of f. Raises what the message handler makes of an error. While f runs, Ctrl-C
- * raises "interrupted" in it. */
-static int interruptible(lua_State *L)
-{
-  running = L;
-  void (*before)(int) = signal(SIGINT, on_interrupt);
-  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 1);
-  signal(SIGINT, before);
-  running = NULL;
-  lua_sethook(L, NULL, 0, 0); /* one that came too late */
-  return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
-}
+#include "program.h"
 
 /* ---- the end: a handler that crashes takes the process along, but not without a word --------------------------------- */
 
 static void on_crash(int number)
 {
   const char *doing, *name = ccw_call_running(&doing);
-  if (name) {
+  if (name && !is_worker()) {
     say("ccw: ");
     say(name);
     say(": ");
     say(doing);
     say(strcmp(doing, "metadata") == 0 ? ": the function crashed when it was asked for it: is it an FFI handler?\n"
                                        : ": the handler crashed, and ends ccw\n");
+  }
+  const char *test = watched();
+  if (test) {
+    say("ccw: it was in ");
+    say(test);
+    say("\n");
   }
   signal(number, SIG_DFL); /* what caused it happens again, and ends the program as it would have */
 }
@@ -87,13 +44,6 @@ static void watch_for_crashes(void)
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
   struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) sigaction(numbers[i], &action, NULL);
-}
-
-/* is_terminal(n) -> boolean. Whether that file descriptor is a terminal. */
-static int is_terminal(lua_State *L)
-{
-  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
-  return 1;
 }
 
 /* ---- the modules it brings along ------------------------------------------------------------------------------------- */
@@ -115,8 +65,9 @@ static int search_embedded(lua_State *L)
 
 static int open_program(lua_State *L)
 {
-  static const luaL_Reg functions[] = {{"interruptible", interruptible}, {"is_terminal", is_terminal}, {NULL, NULL}};
-  luaL_newlib(L, functions);
+  lua_newtable(L);
+  open_interrupts(L);
+  open_console(L);
   return 1;
 }
 

@@ -47,5 +47,9 @@ else
 end
 
 print "\n-- ?name explains a name: ?ccw.array, ?buffer. Ctrl-D leaves."
-if stay and good then repl.loop(require "ccw.program", session) end
+if stay and good then
+  local program = require "ccw.program"
+  repl.start(program, session)
+  repl.loop(program, session)
+end
 os.exit(good and 0 or 1, true)

@@ -45,6 +45,8 @@ local tests = {
   ["instantiate"] = failing("INVALID_ARGUMENT", function() ccw.prepare(count, {}, "s64[]", { v = -1 }) end),
   ["instantiate, with state"] = failing("OUT_OF_RANGE", function() ccw.prepare(count, {}, "s64[]", { v = -2 }) end),
   ["a future"] = failing("INTERNAL", function() later:start():wait() end),
+  ["a file"] = failing("NOT_FOUND", function() ccw.read "nowhere.npy" end),
+  ["a slice"] = failing("OUT_OF_RANGE", function() core.slice(x, 4, 1, 1, false) end),
   ["a name"] = failing("NOT_FOUND", function() ccw.find "nowhere" end),
   ["nothing: scratch memory"] = function() ccw.call(matrix.scratched_or_failed, {}, "s64[]", {}) end,
   ["nothing: state"] = function()

@@ -33,10 +33,32 @@ describe("without memory", function()
     end) > 20)
   end)
 
+  it("files and slices fail cleanly", function()
+    local path, x = support.temporary() .. "/exhaust", ccw.random("s4[3,5]", 1)
+    for _, ending in ipairs { ".npy", ".npz" } do
+      local is_one = ending == ".npy"
+      assert.is_true(exhaust(function()
+        ccw.write(path .. ending, is_one and x or { x = x, y = ccw.c64 { 1 } })
+        local y = ccw.read(path .. ending, { dtype = "s4" })
+        return tostring((is_one and y or y.x):slice({ 3, 1, -2 }, 2)) .. tostring(ccw.array_from_text "s32[2] {1, 2}")
+      end) > 10)
+    end
+  end)
+
   it("attributes fail cleanly", function()
     assert.is_true(exhaust(function()
       return tostring(ccw.attrs { a = 1, b = { c = "x", d = { 1, 2 }, e = { f = true } }, g = ccw.s8 { 1 } })
     end) > 15)
+  end)
+
+  it("calls as text fail cleanly", function()
+    local call = ccw.prepare(ccw.load(support.kernels).scale, { ccw.f32 { 1 } }, "f32[1]", { s = 2 })
+    for _, form in ipairs { "c", "jax", "stablehlo" } do
+      assert.is_true(exhaust(function() return call:text(form) end) > 0)
+    end
+    local d = call:description()
+    d.attributes = { w = ccw.s32 { 1, 2 }, more = { s = "text", list = { 1, 2 } } }
+    assert.is_true(exhaust(function() return d:text "c" .. d:text "jax" end) > 5)
   end)
 
   it("handlers in Lua, and patterns, fail cleanly", function()
@@ -180,6 +202,9 @@ describe("without memory for Lua", function()
         function() return ccw.call(scale, many, "f32[2]", code) end, function() return core.quote "abc\0" end,
         function() return kernels.nowhere end, function() return ccw.load "/nowhere" end,
         function() return core.run({ "/bin/echo", "x" }, 30) end, function() return x[1] + #x:copy() end,
+        function() return ccw.read(FOLDER .. "/limited.npy") end, function() return ccw.read(FOLDER .. "/limited.npz") end,
+        function() ccw.write(FOLDER .. "/limited.npy", x) end, function() ccw.write(FOLDER .. "/limited.npz", { x = x }) end,
+        function() return ccw.read "nowhere.npz" end, function() return x:slice { 2, 1, -1 } end,
       }
       for number, test in ipairs(tests) do
         local function settle()
@@ -204,8 +229,11 @@ describe("without memory for Lua", function()
         if failures == 0 then print(("test %d never failed"):format(number)) end
       end
     ]==])
-    local start = support.write("start.lua", ("KERNELS, PLAIN = %q, %q\ndofile %q\n"):format(support.kernels,
-      support.library "plain", script))
+    local folder = support.temporary()
+    ccw.write(folder .. "/limited.npy", ccw.f32 { 1 })
+    ccw.write(folder .. "/limited.npz", { x = ccw.f32 { 1 }, y = ccw.f32 { 2 } })
+    local start = support.write("start.lua", ("KERNELS, PLAIN, FOLDER = %q, %q, %q\ndofile %q\n"):format(support.kernels,
+      support.library "plain", folder, script))
     local output, good = support.sh(("'%s/spec/limited_lua' '%s'"):format(support.build, start))
     assert.equal("", output)
     assert.is_true(good)

@@ -1,5 +1,5 @@
--- The prompt: what it answers, and how it behaves at a terminal.
-require "ccw"
+-- The prompt: what it answers. How it behaves at a terminal is in terminal_spec.
+local ccw = require "ccw"
 local repl = require "ccw.repl"
 local support = require "spec.support"
 
@@ -167,13 +167,13 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.matches("call: a call that was prepared", answer "?call", 1, true)
     for line in answer "?ccw.call":gmatch "[^\n]+" do assert.is_true(#line <= 80, line) end
     assert.equal("nothing is known of 'aray'; near: array", answer "?aray")
-    assert.matches("?name explains one of the functions: array, attrs", answer "?", 1, true)
+    assert.matches("?name explains one of the functions: array, array_from_text,\nattribute_from_text, attribute_text, attrs",
+      answer "?", 1, true)
     assert.equal("5", answer("local five = 5", "?five"))
   end)
 
   it("has a text for everything that people can call", function()
     local core, reference = require "ccw.core", require "ccw.reference"
-    local ccw = require "ccw"
     local missing = {}
     for name, value in pairs(ccw) do
       local dtype = core.dtypes()[name]
@@ -189,6 +189,215 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
       if not reference["library:" .. name] then missing[#missing + 1] = "library:" .. name end
     end
     assert.same({}, missing)
+  end)
+
+  it("has a name for the last result, and for the two before it", function()
+    assert.equal("error: prompt:1: '_' was never set; it is the last result, once there is one", answer "_")
+    assert.equal("3", answer("1 + 1", "_ + 1"))
+    assert.equal("{3, 2}", answer "{_, _1}")
+    assert.equal("2", answer("nil", "local x = 5", "x = 6", "_[2]")) -- what gives nothing leaves it as it was
+    assert.equal("f32[2] {1, 2}\nbuffer: an array", answer("ccw.f32{1, 2}", "?_"):sub(1, 30))
+    assert.equal("ill", (session:complete "_:f"))
+    assert.equal("f32[2] {1, 2}", answer("local _, err = ccw.try(ccw.load, 'nowhere')", "_")) -- a local of that name is the line's own
+    assert.equal("9", answer("_ = 9", "1", "_")) -- a global is the user's
+    _G._ = nil
+  end)
+
+  describe("commands", function()
+    before_each(function() answer("lib = ccw.load '" .. support.kernels .. "'", "x = ccw.f32{1, 2}") end)
+    after_each(function() _G.lib, _G.x = nil, nil end)
+
+    --- A pattern in which TIME stands for a time.
+    local function timed(pattern) return (pattern:gsub("TIME", "[%%d.]+ [mnu\xC2\xB5]*s")) end
+
+    it("are listed, each with what it does", function()
+      local text = answer ":help"
+      assert.matches("^:help +lists the commands; %?name explains a name, %? alone lists those\n:load FILE ", text)
+      for name in pairs(session.commands) do assert.matches("\n:" .. name .. " ", "\n" .. text, 1, true) end
+      for line in text:gmatch "[^\n]+" do assert.is_true(#line <= 100, line) end
+      session.commands.greet = function(_, rest) return "hello, " .. rest end
+      assert.equal("hello, you", answer ":greet you")
+      assert.matches("^:greet\n:help ", answer ":help")
+    end)
+
+    it("say what is wrong with them in a sentence", function()
+      assert.equal("error: no command is called ':tiem'; near: :time", answer ":tiem 1")
+      assert.equal("error: :help takes nothing; ?me explains a name", answer ":help me")
+      for _, name in ipairs { "time", "timeit", "trace" } do
+        assert.equal(("error: :%s wants an expression, as in :%s ccw.call(lib.scale, {x}, \"f32[4]\", {s = 2})"):format(name, name),
+          answer(":" .. name))
+        assert.equal("error: the input ends in the middle", answer((":%s 1 +"):format(name)))
+        assert.equal("error: prompt:1: unexpected symbol near '='", answer((":%s = 1"):format(name)))
+        assert.equal("error: prompt:1: no", answer((":%s error 'no'"):format(name)))
+      end
+      assert.equal("error: :timeit cannot repeat what returns", answer ":timeit return 1")
+      assert.equal("error: :trace has seen no call of a handler", answer ":trace 1 + 1")
+      assert.equal("error: :load wants a file of Lua, as in :load ./start.lua", answer ":load")
+      assert.equal("error: NOT_FOUND: cannot read 'nowhere.lua': No such file or directory", answer ":load nowhere.lua")
+      assert.equal("error: 'x' is no variable that holds a library; there is lib", answer ":reload x")
+      assert.equal("error: 'nothing here' is no variable that holds a library; there is lib", answer ":reload nothing here")
+      answer "second = lib"
+      assert.equal("error: :reload wants the name of a variable that holds a library; there are lib, second", answer ":reload")
+      _G.second = nil
+    end)
+
+    it("time what runs once, and show what it gives", function()
+      assert.matches(timed "^3\t4\ntook TIME$", answer ":time 1 + 2, 4")
+      assert.matches(timed "^took TIME$", answer ":time local y = 1")
+      assert.equal("3", answer "_")
+      assert.equal("1", answer "y")
+    end)
+
+    it("time what runs again and again, unchecked, and say how steadily", function()
+      local call = require "ccw.call"
+      local before = call.checked
+      call.checked = true
+      answer("counted, checks = 0, {}")
+      local text = answer ":timeit counted = counted + 1 checks[require 'ccw.call'.checked] = true"
+      assert.matches(timed "^TIME in the median of %d+ rounds of %d+; best TIME, middle half TIME to TIME, worst TIME$", text)
+      local rounds, count = text:match "of (%d+) rounds of (%d+)"
+      assert.is_true(_G.counted >= rounds * count)
+      assert.same({ [false] = true }, _G.checks)
+      assert.is_true(call.checked)
+      answer "local prepared = ccw.prepare(lib.scale, {x}, 'f32[2]', {s = 2})"
+      assert.matches("\nchecks are part of that: prepare prepared with {checked = false}$", answer ":timeit prepared()")
+      call.checked = before
+      answer "x"
+      assert.matches(timed "^TIME in the median", answer ":timeit _.count") -- the last result, there too
+      answer "prepared = ccw.prepare(lib.scale, {x}, 'f32[2]', {s = 2})"
+      assert.is_nil(answer ":timeit prepared()":find "\n")
+      _G.counted, _G.checks = nil, nil
+    end)
+
+    it("wait for what devices have to do, as part of the time", function()
+      answer("local there = x:to 'sim:0'", [[local k = ccw.kernel{name = "f", source = "__global__ void f(float *x) { x[9] = 0; }"}]])
+      assert.matches("^error: OUT_OF_RANGE: ", answer ":timeit k{grid = 1, block = 1, args = {there}}")
+      ccw.device "sim:0":reset()
+    end)
+
+    it("trace what a call does: its stages, their times and the frame of execute", function()
+      local text = answer ":trace ccw.call(lib.scale, {x}, 'f32[2]', {s = 2})"
+      assert.matches(timed "^scale on host\n  execute      TIME\nXLA_FFI_CallFrame, 176 bytes\n", text)
+      assert.matches('\n    attr 0 "s": 3 SCALAR\n', text, 1, true)
+      assert.matches("\nf32[2] {2, 4}", text:sub(-14), 1, true)
+      assert.equal("f32[2] {2, 4}", answer "_")
+      answer("make = ccw.bind 'm(@new_state)':stage 'instantiate':to(function() return {n = 4} end)",
+        "count = ccw.bind 'count(@state) -> (y: s64[])':to(function(state, y) y:fill(state.n) end)")
+      text = answer ":trace ccw.call({instantiate = make, execute = count}, {}, 's64[]')"
+      assert.matches(timed "^count on host\n  instantiate  TIME\n  execute      TIME\nXLA_FFI", text)
+      assert.matches("\ns64%[%] 4$", text)
+      answer "prepared = ccw.prepare(lib.scale, {x}, 'f32[2]', {s = 3}, {checked = false})"
+      assert.matches(timed "^scale as it was prepared\n  the call     TIME\nXLA_FFI.*\nf32%[2%] {3, 6}$", answer ":trace prepared")
+      assert.matches("^count on host\n.*\ncount on host\n.*\nand 2 calls more$",
+        answer ":trace for _ = 1, 5 do ccw.call({instantiate = make, execute = count}, {}, 's64[]') end")
+      assert.equal("f32[2] {3, 6}", answer "ccw.call(lib.scale, {x}, 'f32[2]', {s = 3})") -- and all is as it was
+      assert.matches("^error: UNKNOWN: bad: execute: prompt:1: no\n.*\nbad on host\n  execute      failed\nXLA_FFI",
+        answer ":trace ccw.call(ccw.bind 'bad()':to(function() error 'no' end), {}, '()')")
+      text = answer(":trace ccw.call(ccw.bind 'outer(x: f32[n]) -> (y: f32[n])':to(function(x, y) ccw.call(lib.scale, {x}, y, {s = 2}) " ..
+        "end), {x})")
+      assert.is_nil(text:find("scale on host", 1, true)) -- what a handler calls is part of it
+      assert.matches("\nf32%[2%] {2, 4}$", text)
+      answer(("local gpu = ccw.load %q"):format(support.kernels), "local there = x:to 'sim:0'")
+      assert.matches(timed "^axpy_device on sim:0\n  execute      TIME\n.*\nf32%[2%] {3, 6} on sim:0$",
+        answer ":trace ccw.call(gpu.axpy_device, {there, there}, 'f32[2]', {a = 2})")
+      _G.make, _G.count, _G.prepared = nil, nil, nil
+    end)
+
+    it("load files, whose top-level locals stay", function()
+      local path = support.write("loaded.lua", "#!/usr/bin/env ccw\nlocal base <const> = 40\nlocal function more(n) return base + n end\n")
+      assert.equal("", answer(":load " .. path))
+      assert.equal("42", answer "more(2)")
+      path = support.write("wrong.lua", "local kept = 1\nlocal function fail() error 'wrong' end\nfail()\n")
+      assert.equal(("error: %s:2: wrong\n  %s:2: in fail\n  %s:3: in the chunk"):format(path, path, path), answer(":load " .. path))
+      path = support.write("wrong.lua", "x = = 1\n")
+      assert.equal(("error: %s:1: unexpected symbol near '='"):format(path), answer(":load " .. path))
+    end)
+
+    it("load libraries anew, and say what has changed", function()
+      local function build(code)
+        local source, path = support.write("changing.c", "#include <ccw/handler.h>\n" .. code), support.temporary() .. "/libchanging.so"
+        local output, good = support.sh(("cc -shared -fPIC -I'%s/core/include' '%s' -o '%s'"):format(support.root, source, path))
+        assert(good, output)
+        return path
+      end
+      local stays = "CCW_HANDLER(stays, RET(f32, 0, y)) { *y.data = %d; return ccw_ok(); }\n"
+      local path = build(stays:format(1) .. "CCW_HANDLER(grows, RET(f32, 0, y)) { *y.data = 1; return ccw_ok(); }\n")
+      answer(("local changing = ccw.load %q"):format(path), "local function now() return ccw.call(changing.stays, {}, 'f32[]') end",
+        "ccw.register('reload_stays', changing.stays)", "local old = ccw.prepare(changing.stays, {}, 'f32[]')")
+      assert.equal("f32[] 1", answer "now()")
+      assert.equal(path .. " has not changed since it was loaded", answer ":reload changing")
+      build(stays:format(2) .. "CCW_HANDLER(grows, RET(f32, 0, y), ATTR(s32, n)) { *y.data = n; return ccw_ok(); }\n" ..
+        "CCW_HANDLER(comes, RET(f32, 0, y)) { *y.data = 1; return ccw_ok(); }\n")
+      assert.equal(("changing is the new code of %s: 3 handlers, 1 of them new (comes), 1 with another signature (grows); calls and " ..
+        "handlers from before keep theirs, and so do the registered names reload_stays"):format(path), answer ":reload changing")
+      assert.equal("f32[] 2", answer "now()") -- functions of the prompt see the new one
+      assert.equal("f32[] 1", answer "old()")
+      assert.equal("f32[] 1", answer "ccw.call('reload_stays', {}, 'f32[]')")
+      build(stays:format(3))
+      answer ":reload changing"
+      assert.equal("f32[] 3", answer "now()")
+      assert.equal("f32[] 1", answer "old()")
+    end)
+
+    it("do not load modules of Python anew", function()
+      local klujax = ccw.try(ccw.load, "python:klujax_cpp")
+      if not klujax then return pending "klujax could not be had" end
+      answer "lib = ccw.load 'python:klujax_cpp'"
+      assert.equal("error: lib is a Python module, which Python imports once: a new process has the new code", answer ":reload lib")
+    end)
+  end)
+
+  it("completes attributes and their enums, options, types, devices, commands and topics", function()
+    local function complete(text)
+      local insertion, list = session:complete(text)
+      return list and table.concat(list, " ") or insertion
+    end
+    answer("local lib = ccw.load '" .. support.kernels .. "'", "local x = ccw.f32{1}",
+      "ccw.register('a_picture', lib.mandelbrot)")
+    assert.equal("centre limit width", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {")
+    assert.equal("dth", complete "ccw.prepare(lib.mandelbrot, {}, 's32[4,4]', {wi")
+    assert.equal("centre limit", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {width = 2, ")
+    assert.equal("limit width", complete "ccw.try(ccw.call, lib.mandelbrot, {}, {'s32[4,4]'}, {centre = {1, 2}, ")
+    assert.equal("dth", complete "ccw.call('a_picture', {}, 's32[4,4]', {wi")
+    assert.equal("ain", complete "ccw.call(lib.attribute_zoo, {}, 'f64[2]', {sky = 'r")
+    assert.equal("hi lo", complete "ccw.call(lib.attribute_zoo, {}, 'f64[2]', {limits = {")
+    assert.equal("hi", complete "ccw.call(lib.attribute_zoo, {}, 'f64[2]', {limits = {lo = 1, ")
+    assert.equal("", complete "ccw.call(lib.nothing, {}, 'f64[2]', {s")
+    assert.equal("", complete "ccw.call(lib.scale, {}, 'f64[2]', {s = {l")
+    assert.equal("x xpcall", complete "ccw.call(lib.scale, {x")
+    assert.equal("cked", complete "ccw.call(lib.scale, {x}, 'f32[1]', {s = 2}, {che")
+    assert.equal("urce", complete "ccw.kernel{so")
+    assert.equal("fail_allocation fail_copy fail_launch fail_synchronize", complete "ccw.device('sim:0', {fail_")
+    assert.equal("colour columns", complete "ccw.show(x, {col")
+    assert.equal("2", complete "ccw.call(lib.scale, {x}, 'f3")
+    assert.equal("6", complete "ccw.array('(f32[2], bf1")
+    assert.equal("", complete "ccw.array('f32[s")
+    assert.equal("m:0", complete "x:to 'si")
+    assert.equal("m:0", complete "ccw.call(lib.scale, {x}, 'f32[1]', {s = 2}, {device = 'si")
+    assert.equal("st", complete "x:to 'ho")
+    assert.equal("", complete "x:as 'ho")
+    assert.equal("e", complete ":tim")
+    assert.equal("b", complete ":reload li")
+    assert.equal("ay", complete ":timeit ccw.arr")
+    assert.equal("er", complete "?buff")
+    assert.equal("nature", complete "lib.scale.sig")
+    assert.equal("", complete "-- ccw.arr")
+    assert.equal("", complete "'a' .. 'x:zz")
+  end)
+
+  it("completes files, as far as the folder has them", function()
+    local folder = support.temporary() .. "/complete"
+    support.sh(("mkdir -p '%s/inner' && touch '%s/inside' '%s/.hidden' '%s/öl' '%s/özi'"):format(folder, folder, folder, folder, folder))
+    local path = support.write("complete.lua", ([[
+      local session = require "ccw.repl".session()
+      for _, text in ipairs { "ccw.load './i", "dofile('./inn", ":load ./ins", "x = './.h", "x = 'i", "ccw.read 'ins", "ccw.load './ö" } do
+        local insertion, list = session:complete(text)
+        print(list and table.concat(list, " ") or insertion)
+      end
+    ]]))
+    local output = support.sh(("cd '%s' && '%s' '%s'"):format(folder, support.program:find "^/" and support.program or
+      support.sh "pwd":gsub("\n", "/") .. support.program, path))
+    assert.equal("n\ner/\nide\nidden\n\nide\n./öl ./özi\n", output)
   end)
 
   it("completes names, fields, methods and targets", function()
@@ -212,106 +421,64 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.equal("", complete "zzz")
     local _, list = session:complete "ccw.s"
     table.sort(list)
-    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "shard", "signature" }, list)
+    assert.same({ "s1", "s16", "s2", "s32", "s4", "s64", "s8", "shard", "show", "signature" }, list)
     assert.equal("", (session:complete "lib.scale("))
   end)
 end)
 
-describe("the prompt at a terminal", function()
-  local state, socket
+describe("the prompt in a pipe", function()
+  local function ends(command)
+    local output, good = support.sh(command)
+    return output, good
+  end
 
-  local function tmux(arguments) return support.sh(("tmux -L %s -f /dev/null %s"):format(socket, arguments)) end
-  local function screen() return (tmux "capture-pane -p -t 0") end
-  local function type_in(...) for _, keys in ipairs { ... } do tmux("send-keys -t 0 " .. keys) end end
-
-  --- Waits until the screen shows a text, and fails after many looks.
-  local function wait_for(text)
-    for _ = 1, 400 do
-      if screen():find(text, 1, true) then return end
-      os.execute "sleep 0.05"
+  it("ends without a word when nobody reads any more", function()
+    -- With SIGPIPE, and where that is ignored with what the writing says.
+    for _, trap in ipairs { "", "trap '' PIPE; " } do
+      assert.equal("", (ends(("(%s{ echo 1; sleep 0.2; seq 1 1000; echo 'io.stderr:write \"still here\"'; } 2> '%s/pipe' | '%s' | true)")
+        :format(trap, support.temporary(), support.program))))
     end
-    error("the screen does not show " .. text .. ":\n" .. screen(), 2)
-  end
-
-  --- A terminal with a prompt of its own; a server that is ending takes no new session, so that each has its server.
-  local function start()
-    if socket then tmux "kill-server" end
-    socket = "ccw-spec-" .. tostring({}):match "0x(%x+)"
-    tmux(("new-session -d -x 100 -y 40 \"env XDG_STATE_HOME='%s' '%s'; cat\""):format(state, support.program))
-    wait_for "ccw>"
-  end
-
-  setup(function()
-    state = support.temporary() .. "/state"
+    local output, good = ends(("echo 1 | '%s' >&-"):format(support.program))
+    assert.equal("", output)
+    assert.is_false(good)
   end)
 
-  teardown(function() if socket then tmux "kill-server" end end)
+  it("says when what it prints goes nowhere", function()
+    if not support.exists "/dev/full" then return pending "there is no /dev/full" end
+    local output, good = ends(("echo 1 | '%s' > /dev/full"):format(support.program))
+    assert.equal("ccw: cannot write: No space left on device\n", output)
+    assert.is_false(good)
+  end)
 
-  it("edits, completes, remembers and comes back from Ctrl-C", function()
-    if not support.sh "tmux -V":find "^tmux" then return pending "tmux is not here" end
-    start()
-    wait_for "?name for help"
-    type_in("-l 'local x = ccw.array(\"f32[2]\", {1, 2})'", "Enter")
-    wait_for "{1, 2})\nccw>\n" -- what is typed before the prompt is there goes through the terminal's own editing
-    type_in("-l 'x:rever'", "BSpace", "BSpace", "BSpace", "-l 's'", "Tab")
-    wait_for "x:reshape"
-    type_in("-l '\"f32[2,1]\"'", "Enter")
-    wait_for "f32[2,1] {{1}, {2}}"
+  it("runs no start-up file", function()
+    local folder = support.temporary() .. "/pipe_config"
+    support.sh(("mkdir -p '%s/ccw' && echo 'print \"started\"' > '%s/ccw/init.lua'"):format(folder, folder))
+    for _, how in ipairs { "", "-e 'print(1)'" } do
+      assert.equal("1\n", (ends(("echo 1 | XDG_CONFIG_HOME='%s' '%s' %s"):format(folder, support.program, how))))
+    end
+  end)
 
-    type_in("-l 'for i = 1, 2 do'", "Enter")
-    wait_for "   >"
-    type_in("-l '  print(\"line \" .. i)'", "Enter", "-l 'end'", "Enter")
-    wait_for "line 2"
-    type_in("C-p") -- the loop is one entry
-    wait_for "ccw> for i = 1, 2 do"
-    type_in("C-c")
-    wait_for "end\nccw>\n"
+  it("takes bytes that are no text, and lines of any length", function()
+    local expected = "error: prompt:1: unexpected symbol near '<\\255>'\n2\n100000\n"
+    assert.equal(expected, (ends(([[
+      { printf '\377\377\n#"\303("\n#"'; head -c 100000 /dev/zero | tr '\0' x; printf '"\n'; } | '%s']]):format(support.program))))
+  end)
 
-    type_in("-l 'half of a line'")
-    wait_for "half of a line"
-    type_in("C-c", "-l '6 * 7'", "Enter")
-    wait_for "42"
-    type_in("-l 'print \"busy\" while true do end'", "Enter")
-    wait_for "\nbusy"
-    type_in("C-c")
-    wait_for "interrupted"
-    type_in("-l '6 * 8'", "Enter")
-    wait_for "48"
-    type_in([[-l 'ccw.call(ccw.bind "f()":to(function() print("be" .. "gun") while true do end end), {}, "()")']], "Enter")
-    wait_for "begun" -- a handler in Lua, too
-    type_in("C-c")
-    type_in("-l '6 * 10'", "Enter")
-    wait_for "60"
-    type_in(("-l 'r = ccw.load %q'"):format(support.library "runtime"), "Enter")
-    type_in("-l 'f = ccw.prepare(r.later, {x}, {x:copy()}, {slot = 0})'",
-      "Enter", "-l 'print(\"wai\" .. \"ting\") f()'", "Enter") -- for a future that nobody completes
-    wait_for "\nwaiting"
-    type_in("C-c")
-    wait_for "waiting\n^Cerror"
-    type_in("-l 'ccw.call(r.finish, {}, \"()\", {slot = 0, code = 0}) print(\"fin\" .. \"ished\")'", "Enter")
-    wait_for "finished"
-    type_in([[-l 'k = ccw.kernel{name = "f", source = "__global__ void f(volatile int *x) { while (1) *x = 0; }"}']], "Enter",
-      [[-l 'ccw.device("sim:0", {time_limit = 0})']], "Enter", [[-l 'a = ccw.s32{1}:to "sim:0" k{grid = 1, args = {a}}']], "Enter",
-      [[-l 'print("ker" .. "nel") ccw.device "sim:0":sync()']], "Enter") -- a kernel that never ends
-    wait_for "\nkernel"
-    type_in("C-c")
-    wait_for "kernel\n^Cerror"
-    type_in([[-l 'ccw.device "sim:0":reset() print("re" .. "set")']], "Enter")
-    wait_for "\nreset"
-
-    type_in("-l 'ccw.s'", "Tab")
-    wait_for "s1  s16  s2  s32  s4  s64  s8"
-    type_in("C-c", "C-d")
-    start()
-    type_in("C-p") -- the history of the run before
-    wait_for "\"set\")"
-    type_in("C-c", "C-d")
-
-    local file <close> = assert(io.open(state .. "/ccw/history", "ab"))
-    file:write("\\q\0", ("\xff"):rep(1000), "\n") -- what libedit cannot read
-    file:close()
-    start()
-    type_in("-l '6 * 9'", "Enter")
-    wait_for "54"
+  it("names a handler that does not return, and is ended by a second interrupt", function()
+    local folder = support.temporary()
+    local script = support.write("stuck.lua", ([=[
+      local library = ccw.compile [[#include <ccw/handler.h>
+        #include <unistd.h>
+        CCW_HANDLER(stuck, RET(f32, 0, y)) { *y.data = 0; if (write(2, "inside\n", 7) == 7) for (;;) pause(); return ccw_ok(); }]]
+      ccw.call(library.stuck, {}, "f32[]")]=]))
+    local output = ends(([[
+      wait_for() { for i in $(seq 400); do grep -q "$1" '%s/stuck.log' && return; sleep 0.05; done; }
+      '%s' '%s' 2> '%s/stuck.log' < /dev/null &
+      wait_for inside; kill -INT $!
+      wait_for still; kill -INT $!
+      wait $!
+      echo ended with $?
+      cat '%s/stuck.log']]):format(folder, support.program, script, folder, folder))
+    assert.equal("ended with 130\ninside\n\nccw: stuck is still running; Ctrl-C again ends ccw\n", output)
   end)
 end)

@@ -38,6 +38,12 @@ describe("README.md", function()
       if block.label == "klujax" and not ccw.try(ccw.load, "python:klujax_cpp") then
         return pending "klujax could not be had"
       end
+      if block.label == "test" then
+        support.write("test_spec.lua", block.code)
+        local output = support.sh(("cd '%s' && '%s' test test_spec.lua"):format(support.temporary(), support.program))
+        assert.equal(table.concat(block.says, "\n") .. "\n", (output:gsub("%f[^\n\0] +", "")))
+        return
+      end
       local printed = {}
       local env = setmetatable({ ccw = ccw, print = function(...)
         local parts = table.pack(...)

@@ -3,6 +3,7 @@ local ccw = require "ccw"
 local core = require "ccw.core"
 local help = require "ccw.help"
 local reference = require "ccw.reference"
+local test = require "ccw.test"
 local support = require "spec.support"
 
 --- A value of each kind. Those that only a handler gets are caught in one.
@@ -26,6 +27,8 @@ local function make_values()
   values.library = ccw.load(support.kernels)
   values.handler = values.library.scale
   values.buffer, values.scalar, values.type = ccw.f32 { 1 }, ccw.c64(1, 2), ccw.type "f32[1]"
+  values.description = ccw.from_text "%0 = stablehlo.custom_call @f() : () -> tensor<f32>"
+  values.attribute = ccw.attribute_from_text "@symbol"
   values.attributes, values.signature, values.binding, values.pattern =
     ccw.attrs {}, ccw.signature "f()", ccw.bind "f()", ccw.match.buffer "f32"
   values.error = select(2, ccw.try(ccw.call, values.handler, { ccw.s32 { 1 } }, "f32[1]", { s = ccw.f32(1) },
@@ -89,6 +92,9 @@ describe("the reference", function()
     for name in pairs(ccw.match) do
       if not reference["ccw.match." .. name] then missing["ccw.match." .. name] = true end
     end
+    for name in pairs(test) do
+      if not reference["ccw.test." .. name] then missing["ccw.test." .. name] = true end
+    end
     assert.same({}, sorted(missing))
   end)
 
@@ -149,12 +155,12 @@ describe("the reference", function()
     for _, kind in ipairs(help.kinds) do kinds[kind] = true end
     for name in pairs(reference) do
       local path = name:match "^ccw%.(.*)$"
-      local kind = name:match "^(%l+):?" -- what the prompt keeps for verbs of its own is not for people
+      local kind = name:match "^(%l+):?"
       if path then
-        local at = ccw
+        local at = path:find "^test" and { test = test } or ccw
         for word in path:gmatch "[^.]+" do at = type(at) == "table" and at[word] or nil end
         if at == nil then wrong[name] = true end
-      elseif not kinds[kind] and kind ~= "session" then
+      elseif not kinds[kind] then
         wrong[name] = true
       end
     end

@@ -724,6 +724,8 @@ ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame)
 
 const char *ccw_call_name(const ccw_call *call) { return call->name; }
 
+ccw_attributes *ccw_call_attributes(const ccw_call *call) { return call->attributes; }
+
 ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text)
 {
   ccw_frame *prototypes;

@@ -130,8 +130,8 @@ end
 -- x[i], counted from 1, is an element for rank 1 and a row, which shares the memory, above; #x is the first dim; pairs(x) and
 -- ipairs(x) go over both. Fields: type ("f32[2,3]"), dtype, dims, rank, count (elements), flat (all elements as rank 1,
 -- sharing the memory), device (the name of where it is), address. Methods: x:item(), x:fill(number), x:copy(), x:to(device),
--- x:as(dtype), x:reshape(type), x:rows(first, last), x:bytes(), x:set_bytes(string), x:summary(), x:check(), x:close(). On a device other
--- than the host elements are to be had from x:to "host" alone; printing shows them all the same.
+-- x:as(dtype), x:reshape(type), x:rows(first, last), x:slice({first, last, step}, ...), x:bytes(), x:set_bytes(string), x:summary(),
+-- x:check(), x:close(). On a device other than the host elements are to be had from x:to "host" alone; printing shows them all the same.
 
 --- scalar: a number with a dtype, as ccw.f32(2) gives it.
 -- Fields: dtype; value, as Lua has it; re and im of a complex one. Elements that Lua has no number for are scalars too:

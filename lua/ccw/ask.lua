@@ -2,6 +2,7 @@
 --- are asked, in a child process, since a handler that is asked may crash or hang.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local terminal = require "ccw.terminal"
 
 local M = {}
 
@@ -176,6 +177,7 @@ end
 -- says why entries are missing. Where a handler ends the child another goes on behind it. `types` is a list of types to register:
 -- name, id, info, and library and folders for those of another library.
 function M.ask(question)
+  local _ <close> = terminal.progress("asking " .. question.library)
   local entries, start, behind = {}, core.clock(), 0
   repeat
     local output, how = run_child({ library = question.library, folders = question.folders, names = question.names,

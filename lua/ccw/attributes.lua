@@ -82,8 +82,8 @@ local function convert(value, path, wanted, who, fail, position)
     if not open then complain ": this buffer is closed" end
     return value.address == 0 and value.count > 0 and value:copy() or value -- a view that shares a byte has no address
   end
-  if type(value) ~= "table" then
-    complain(": expected a boolean, a number, a string, an array or a table, got %s", kind or type(value))
+  if type(value) ~= "table" or errors.metatable_name(value) then
+    complain(": expected a boolean, a number, a string, an array or a table, got %s", kind or errors.metatable_name(value) or type(value))
   end
   local key = next(value)
   if key ~= nil and type(key) ~= "string" or key == nil and wanted.form == "array" then

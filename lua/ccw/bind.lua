@@ -29,6 +29,10 @@ for _, name in ipairs(stages) do is_stage[name] = true end
 
 local misuse_of_to = errors.misuse_of "to"
 
+--- What handlers were made of, for those who want to see more of one, such as the exercises of a lesson: by handler its binding, its
+--- function f, and parameters, a list of what that gets, each with name and word.
+M.made = setmetatable({}, { __mode = "k" })
+
 --- A binding of words: lists of texts by family, the families in order, and decoders by the name of the attribute.
 local function new(binding) return setmetatable(binding, meta) end
 
@@ -46,9 +50,14 @@ end
 
 function meta:__tostring() return tostring(self.signature) end
 
+--- Raises misuse for a method that was called with a dot.
+local function check_self(binding, fail)
+  if getmetatable(binding) ~= meta then fail(1, "a method is called with a colon, b:arg(...)") end
+end
+
 --- The same binding, to be changed.
 local function copy_of(binding, fail)
-  if getmetatable(binding) ~= meta then fail(1, "a method is called with a colon, b:arg(...)") end
+  check_self(binding, fail)
   local copy = { name = binding.name, texts = binding.texts, decoders_by_kind = binding.decoders_by_kind, decoders = {},
     of_stage = binding.of_stage, signature = binding.signature }
   for _, list in ipairs { "operands", "results", "attributes", "order" } do
@@ -77,6 +86,7 @@ end
 -- "new_state": the handler returns its stage's state.
 function methods:ctx(what)
   local misuse = errors.misuse_of "ctx"
+  check_self(self, misuse)
   errors.check(misuse, 1, what, "string")
   return with(misuse, self, "operands", "@" .. what)
 end
@@ -88,6 +98,7 @@ end
 -- take. In instantiate there are attributes alone on the host; elsewhere operands are types, since they have no content yet.
 function methods:stage(name)
   local misuse = errors.misuse_of "stage"
+  check_self(self, misuse)
   errors.check(misuse, 1, name, "string")
   if not is_stage[name] then
     local near = core.near(name, stages)
@@ -133,6 +144,7 @@ function methods:remaining_rets() return with(errors.misuse_of "remaining_rets",
 -- With decode the function gets what decode(value) gives; nil and a text refuse the call.
 function methods:attr(kind, name, decode)
   local misuse = errors.misuse_of "attr"
+  check_self(self, misuse)
   errors.check(misuse, 1, kind, "string")
   errors.check(misuse, 2, name, "string")
   errors.check(misuse, 3, decode, "function", true)
@@ -197,13 +209,14 @@ end
 -- makes state returns the state, see binding:stage. The handler is a true XLA_FFI_Handler:
 -- it may be registered, and called from any thread.
 function methods:to(f)
+  if getmetatable(self) ~= meta then misuse_of_to(1, "a method is called with a colon, b:to(f)") end
   errors.check(misuse_of_to, 1, f, "function")
   local parameters = self.signature:parameters()
-  local order, names = numbers(self, parameters), {}
+  local order, names, ordered = numbers(self, parameters), {}, {}
   check_contexts(self, parameters)
   for i, number in ipairs(order) do
     local parameter = parameters[number]
-    names[i] = called(parameter)
+    names[i], ordered[i] = called(parameter), parameter
     local own = parameter.word == "attr" and parameter.text:match "^[%a_][%w_]*$"
     if own and not built_in[own] and not decoder_of(self, parameter) then
       misuse_of_to(1, "attribute '%s': no kind is called '%s': say what it is, ccw.bind(signature, {%s = ...}); there are " ..
@@ -221,7 +234,9 @@ function methods:to(f)
     local parameter = parameters[number]
     functions[i] = decoder_of(self, parameter) or false
   end
-  return core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions, self.of_stage)
+  local handler = core.handler(self.name ~= "" and self.name or "anonymous", self.signature, order, functions, self.of_stage)
+  M.made[handler] = { binding = self, f = f, parameters = ordered }
+  return handler
 end
 
 --- promise: what a handler in Lua returns when its work is not done yet; see ccw.promise.

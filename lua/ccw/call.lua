@@ -170,7 +170,7 @@ local function more_from(options, device, fail)
   local checked = options.checked
   if checked == nil then checked = M.checked end
   if not device and not options.stream and stages == 0 and not by_hand and not options.like_xla and not checked and
-    options.custom_options == nil and options.user_data == nil then return nil end
+    options.custom_options == nil and options.user_data == nil and not options.has_side_effect then return nil end
   local custom = options.custom_options
   if custom ~= nil and kind_of(custom) ~= "attributes" then
     custom = attributes.build(custom, fail, 5, "custom_options")
@@ -389,13 +389,21 @@ end
 
 core.call_metatable.__index.start, core.call_metatable.__index.close, core.call_metatable.__close = start, close, close
 
+--- call:description() -> description. What the call is made of, as text that was read gives it: to change, to write, to run
+-- elsewhere. Operands are the arrays that the handler gets, those of tuples one by one.
+function core.call_metatable.__index.description(call) return require "ccw.text.call".describe(call) end
+
+--- call:text(form) -> string. The call as the text of "stablehlo", "generic" (StableHLO for any MLIR tool), "hlo", "jax" (Python)
+-- or "c" (a program).
+function core.call_metatable.__index.text(call, form) return require "ccw.text.call".describe(call):text(form) end
+
 local misuse_of_call, misuse_of_prepare = errors.misuse_of "call", errors.misuse_of "prepare"
 
 --- call: a call that was prepared, to be run many times.
 -- call() runs the handler and gives the results, the same buffers each time, in the nesting of their types; it allocates
 -- nothing, and raises an error object with the handler's code and message; results of a run that failed are undefined, and say
 -- so when they are read. Methods: call:start(), call:stage(name), call:explain([stage]), call:recorded(), call:replay(),
--- call:capture(), call:close().
+-- call:capture(), call:description(), call:text(form), call:close().
 
 --- ccw.prepare(target, operands [, results [, attributes [, options]]]) -> call.
 -- Builds a call once, to run it many times: call() allocates nothing and returns the same result buffers each time.

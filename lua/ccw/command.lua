@@ -33,8 +33,14 @@ end
 local function parser()
   local argparse = require "argparse"
   local p = argparse("ccw", "The custom-call workbench: loads handlers of XLA custom calls and runs them.")
-  p:usage "Usage: ccw [-h] [--version] [-e CODE] [FILE [ARGUMENTS]]\n       ccw inspect LIBRARY [HANDLER ...]"
+  p:usage [=[
+Usage: ccw [-h] [--version] [--no-init] [-e CODE] [FILE [ARGUMENTS]]
+       ccw inspect LIBRARY [HANDLER ...]
+       ccw run CALL --lib LIBRARY ...
+       ccw test [SPEC ...]
+       ccw lesson [LESSON]]=]
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
+  p:flag("--no-init", "Do without the start-up file of the prompt, $XDG_CONFIG_HOME/ccw/init.lua or ~/.config/ccw/init.lua.")
   p:flag("--version", "Print the version and how this program was built.")
   p:epilog [[
 FILE is a Lua file to run, - for standard input, and ARGUMENTS are what it finds in `arg`. Without one there
@@ -42,12 +48,22 @@ is a prompt, at which ?name explains a name.
 
 ccw inspect LIBRARY lists the signatures of the handlers in a library. Those that carry theirs as data are
 read from the file, of which nothing runs; others are asked in a child process, with API version and traits
-where they are named.]]
+where they are named.
+
+ccw run runs a custom call that is written as StableHLO or HLO, ccw test specs with busted, and ccw lesson
+teaches custom calls; each tells more with --help.]]
   return p
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
-local verbs = { inspect = "ccw.inspect" }
+local verbs = { inspect = "ccw.inspect", run = "ccw.text.run", test = "ccw.test.command", lesson = "ccw.lesson" }
+
+--- Whether a file is a lesson, which is more than its code.
+local function is_lesson(path)
+  local file <close> = io.open(path, "rb")
+  local line = file and file:read "l"
+  return line and line:find "^%-%-%-" and require "ccw.lesson.file".is_lesson(line)
+end
 
 --- Takes apart what is ours and what begins with the file to run: what follows a file is the file's.
 local function split(arguments)
@@ -57,10 +73,12 @@ local function split(arguments)
   return own, table.move(arguments, arguments[i] == "--" and i + 1 or i, #arguments, 1, {})
 end
 
-local function prompt(program)
-  local terminal = program.is_terminal(0)
+local function prompt(program, options)
+  local repl = require "ccw.repl"
+  local terminal, session = program.is_terminal(0), repl.session()
   if terminal then print("ccw " .. core.version .. ", ?name for help, Ctrl-D to leave") end
-  local good = require "ccw.repl".loop(program)
+  if not options.no_init then repl.start(program, session) end
+  local good = repl.loop(program, session)
   return (good or terminal) and 0 or 1
 end
 
@@ -84,7 +102,8 @@ return function(arguments)
     if code ~= 0 then return code end
   end
   local file = table.remove(rest, 1)
-  if not file then return #options.e == 0 and prompt(program) or 0 end
+  if not file then return #options.e == 0 and prompt(program, options) or 0 end
+  if is_lesson(file) then return require "ccw.lesson".script(file) end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
   return run_chunk(chunk, message, rest, program)

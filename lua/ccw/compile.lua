@@ -1,6 +1,7 @@
 --- Compiling: sources that become libraries, and what is told of them.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local terminal = require "ccw.terminal"
 local array = require "ccw.array"
 local load = require "ccw.load"
 
@@ -28,6 +29,7 @@ end
 --- compile(request) -> outcome. Compiles, or raises an error object with the compiler's log. An outcome has path, log, was_kept and
 --- symbols, a list.
 function M.run(request)
+  local _ <close> = terminal.progress("compiling " .. (request.name or "a source"))
   local path, log, third, fourth = core.compile(request)
   if not path then
     error(setmetatable({ code = third, message = fourth, log = log ~= "" and log or nil }, core.error_metatable), 0)

@@ -2,20 +2,21 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local show = require "ccw.show"
+local terminal = require "ccw.terminal"
 local reference = require "ccw.reference"
 
 local M = {}
 
-local COLUMNS = 80
+local COLUMNS = 80 -- at most
 local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "future",
-  "device", "stream", "event", "graph", "kernel", "promise", "threads", "scratch", "options", "error" }
+  "device", "stream", "event", "graph", "kernel", "promise", "threads", "scratch", "description", "attribute", "options", "error" }
 M.kinds = kinds
 
 --- Adds a paragraph to lines, wrapped, all but its first line indented by so much.
 local function wrap(text, indent, lines)
-  local line = ""
+  local line, columns = "", math.min(COLUMNS, terminal.columns())
   for word in text:gmatch "%S+" do
-    if #line + #word >= COLUMNS and line ~= "" then
+    if #line + #word >= columns and line ~= "" then
       lines[#lines + 1] = line
       line = (" "):rep(indent) .. word
     else
@@ -50,6 +51,15 @@ local function option(name)
   end
 end
 
+--- options(name) -> list. The names of the options that a doc comment lists, "ccw.kernel" or "options".
+function M.options(name)
+  local names = {}
+  for line in (reference[name] or ""):gmatch "\n%- ([%w_, ]+):" do
+    for known in line:gmatch "[%w_]+" do names[#names + 1] = known end
+  end
+  return names
+end
+
 local function overview()
   local names = {}
   for name in pairs(reference) do
@@ -58,7 +68,8 @@ local function overview()
   table.sort(names)
   return lay_out("?name explains one of the functions: " .. table.concat(names, ", ") .. ";") .. "\n" ..
     lay_out("a dtype, which makes numbers and arrays of itself: f32, bf16, s4, pred, c64 ...;") .. "\n" ..
-    lay_out("or a kind of value, with its fields and methods: " .. table.concat(kinds, ", ") .. ".")
+    lay_out("or a kind of value, with its fields and methods: " .. table.concat(kinds, ", ") .. ".") .. "\n" ..
+    lay_out("At the prompt :help lists the commands, and _ is the last result.")
 end
 
 --- What is documented under a name: a function, a kind of value, a method, a dtype.

@@ -2,18 +2,22 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local array = require "ccw.array"
+local array_text = require "ccw.array_text"
 local attributes = require "ccw.attributes"
 local bind = require "ccw.bind"
 local call = require "ccw.call"
 local comparison = require "ccw.comparison"
 local compile = require "ccw.compile"
 local device = require "ccw.device"
+local file = require "ccw.files.file"
 local kernel = require "ccw.kernel"
 local load = require "ccw.load"
 local match = require "ccw.match"
 local registry = require "ccw.registry"
 local shard = require "ccw.shard"
 local show = require "ccw.show"
+local text = require "ccw.text.description"
+require "ccw.slice"
 
 show.install()
 
@@ -26,12 +30,16 @@ local ccw = {
   bind = bind.bind,
   promise = core.promise,
   array = array.array,
+  array_from_text = array_text.array_from_text,
   iota = array.iota,
   random = array.random,
+  read = file.read,
+  write = file.write,
   attrs = attributes.attrs,
   call = call.call,
   prepare = call.prepare,
   shard = shard.shard,
+  show = function(...) return require "ccw.plot".show(...) end, -- what starts up is not to wait for pictures
   compare = comparison.compare,
   compile = compile.compile,
   match = match,
@@ -44,6 +52,10 @@ local ccw = {
   registered = registry.registered,
   types = registry.types,
   find = registry.find,
+  from_text = text.from_text,
+  list_text = text.list_text,
+  attribute_from_text = text.attribute_from_text,
+  attribute_text = text.attribute_text,
 }
 
 --- ccw.version -> string. Which ccw this is: "0.1.0".

@@ -1,6 +1,7 @@
 --- Libraries of handlers.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local terminal = require "ccw.terminal"
 local ask = require "ccw.ask"
 
 local M = {}
@@ -162,6 +163,7 @@ function M.load(path, options)
   local module = path:match "^python:(.*)$"
   local library
   if module then
+    local _ <close> = terminal.progress("loading " .. path)
     local given = options and options.path or {}
     local folders = type(given) == "table" and table.move(given, 1, #given, 1, {}) or { given }
     for i, folder in ipairs(folders) do

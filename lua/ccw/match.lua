@@ -42,6 +42,11 @@ end
 
 function meta:__tostring() return core.pattern_text(self.words) end
 
+--- Raises misuse for a method that was called with a dot.
+local function check_self(pattern, misuse, name)
+  if getmetatable(pattern) ~= meta then misuse(1, "a method is called with a colon, p:%s(...)", name) end
+end
+
 local function with(pattern, word)
   local words = table.move(pattern.words, 1, #pattern.words, 1, {})
   words[#words + 1] = word
@@ -51,6 +56,7 @@ end
 --- pattern:with_dtype(dtype, ...) -> pattern. One dtype, or alternatives.
 function methods:with_dtype(...)
   local misuse, list = errors.misuse_of "with_dtype", table.pack(...)
+  check_self(self, misuse, "with_dtype")
   if list.n == 0 then misuse(1, "expected a dtype") end
   for i = 1, list.n do check_dtype(misuse, i, list[i]) end
   return with(self, { "dtype", ... })
@@ -59,6 +65,7 @@ end
 --- pattern:with_rank(rank, ...) -> pattern. One rank, or alternatives. Dims said before remain.
 function methods:with_rank(...)
   local misuse, list = errors.misuse_of "with_rank", table.pack(...)
+  check_self(self, misuse, "with_rank")
   if list.n == 0 then misuse(1, "expected a rank") end
   for i = 1, list.n do check_rank(misuse, i, list[i]) end
   return with(self, { "rank", ... })
@@ -67,6 +74,7 @@ end
 --- pattern:with_dims(dim, ...) -> pattern. The complete shape, which fixes the rank by the number of dims.
 function methods:with_dims(...)
   local misuse, list = errors.misuse_of "with_dims", table.pack(...)
+  check_self(self, misuse, "with_dims")
   if list.n > core.max_rank then misuse(1, "expected up to %d dims, got %d", core.max_rank, list.n) end
   for i = 1, list.n do check_dim(misuse, i, list[i]) end
   return with(self, { "dims", ... })
@@ -75,6 +83,7 @@ end
 --- pattern:with_dim(place, dim) -> pattern. One dim, its place counted from 0: the rank must be above it, and is free otherwise.
 function methods:with_dim(place, dim)
   local misuse = errors.misuse_of "with_dim"
+  check_self(self, misuse, "with_dim")
   if math.type(place) ~= "integer" or place < 0 or place >= core.max_rank then
     misuse(1, "expected a place of 0 to %d, got %s", core.max_rank - 1, tostring(place))
   end
@@ -83,8 +92,10 @@ function methods:with_dim(place, dim)
 end
 
 local function shape_word(word)
-  local misuse = errors.misuse_of(word == "like" and word or "with_shape_of")
+  local name = word == "like" and word or "with_shape_of"
+  local misuse = errors.misuse_of(name)
   return function(self, buffer)
+    check_self(self, misuse, name)
     if core.kind(buffer) ~= "buffer" then misuse(1, "expected a buffer, got %s", core.kind(buffer) or type(buffer)) end
     return with(self, { word, buffer.dims, buffer.dtype })
   end

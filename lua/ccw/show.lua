@@ -1,9 +1,10 @@
 --- What values look like.
 local core = require "ccw.core"
+local terminal = require "ccw.terminal"
 
 local M = {}
 
-local WIDTH = 100 --- columns of a line of elements
+local WIDTH = 100 --- most columns of a line of elements
 local MOST, EDGE = 1000, 3 --- arrays with more elements are cut to this many at each end of every dim
 
 --- Which positions (from 0) of a dim are shown, with "..." for a gap.
@@ -22,12 +23,15 @@ local function shown(size, cut)
   return positions
 end
 
+--- Columns of a line here and now.
+local function width() return math.min(WIDTH, terminal.columns()) end
+
 --- The rows of elements between braces, wrapped where they are long.
-local function wrap(items, indent)
+local function wrap(items, indent, columns)
   local lines, line = {}, ""
   for i, item in ipairs(items) do
     item = item .. (i < #items and ", " or "")
-    if #line + #item + indent > WIDTH and line ~= "" then
+    if #line + #item + indent > columns and line ~= "" then
       lines[#lines + 1] = line
       line = ""
     end
@@ -38,7 +42,7 @@ local function wrap(items, indent)
 end
 
 local function elements(buffer, indent)
-  local dims, count = buffer.dims, buffer.count
+  local dims, count, columns = buffer.dims, buffer.count, width()
   local cut = count > MOST or math.max(0, table.unpack(dims)) > MOST -- an empty array may have large dims too
   local total = 1
   for _, size in ipairs(dims) do total = total * math.min(size, 2 * EDGE) end
@@ -55,9 +59,9 @@ local function elements(buffer, indent)
         items[#items + 1] = level(depth + 1, first + i * stride)
       end
     end
-    if depth == #dims then return wrap(items, indent + depth - 1) end
+    if depth == #dims then return wrap(items, indent + depth - 1, columns) end
     local together = "{" .. table.concat(items, ", ") .. "}"
-    if #together + indent <= WIDTH and not together:find "\n" then return together end
+    if #together + indent <= columns and not together:find "\n" then return together end
     return "{" .. table.concat(items, ",\n" .. (" "):rep(indent + depth)) .. "}"
   end
   if #dims == 0 then return core.element_text(buffer, 0) end
@@ -120,8 +124,29 @@ function M.value(value, depth)
     local key = type(name) == "string" and name:match "^[%a_][%w_]*$" or "[" .. M.value(name, depth + 1) .. "]"
     items[#items + 1] = key .. " = " .. M.value(value[name], depth + 1)
   end
-  local separator = #table.concat(items, ", ") > WIDTH and ",\n" .. ("  "):rep(depth + 1) or ", "
+  local separator = #table.concat(items, ", ") > width() and ",\n" .. ("  "):rep(depth + 1) or ", "
   return "{" .. table.concat(items, separator) .. "}"
+end
+
+--- A text in lines as wide as the terminal, all but the first indented by so much; the first begins there already.
+function M.wrapped(text, indent)
+  local lines, line, most = {}, "", width() - indent
+  for word in text:gmatch "%S+" do
+    if line ~= "" and #line + 1 + #word > most then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line .. (line ~= "" and " " or "") .. word
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n" .. (" "):rep(indent))
+end
+
+--- Values, `n` of them, as the prompt shows them.
+function M.values(values)
+  local texts = {}
+  for i = 1, values.n do texts[i] = M.value(values[i]) end
+  return table.concat(texts, "\t")
 end
 
 --- Gives the values of core their tostring.

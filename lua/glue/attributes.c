@@ -213,6 +213,53 @@ static int attributes_names(lua_State *L)
   return 1;
 }
 
+static void push_values(lua_State *L, const XLA_FFI_Attrs *attrs);
+
+static void push_array(lua_State *L, const XLA_FFI_Array *array)
+{
+  ccw_shape shape;
+  int64_t size = (int64_t)array->size;
+  ccw_status status = ccw_shape_make((ccw_dtype)array->dtype, &size, 1, &shape);
+  if (status.code) raise_status(L, status, NULL, NULL);
+  void **box = new_box(L, CCW_BUFFER);
+  status = ccw_buffer_new(&shape, false, (ccw_buffer **)box);
+  if (status.code) raise_status(L, status, NULL, NULL);
+  if (shape.bytes > 0) memcpy(ccw_buffer_data(*box), array->data, (size_t)shape.bytes);
+}
+
+static void push_value(lua_State *L, XLA_FFI_AttrType type, const void *value)
+{
+  const XLA_FFI_Scalar *scalar = value;
+  const XLA_FFI_ByteSpan *string = value;
+  switch (type) {
+  case XLA_FFI_AttrType_SCALAR:
+    push_attribute_number(L, ccw_scalar_load((ccw_dtype)scalar->dtype, scalar->value));
+    break;
+  case XLA_FFI_AttrType_STRING: lua_pushlstring(L, string->len > 0 ? string->ptr : "", string->len); break;
+  case XLA_FFI_AttrType_ARRAY: push_array(L, value); break;
+  default: push_values(L, value); break;
+  }
+}
+
+static void push_values(lua_State *L, const XLA_FFI_Attrs *attrs)
+{
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_createtable(L, 0, (int)attrs->size);
+  for (int64_t i = 0; i < attrs->size; ++i) {
+    lua_pushlstring(L, attrs->names[i]->ptr, attrs->names[i]->len);
+    push_value(L, attrs->types[i], attrs->attrs[i]);
+    lua_rawset(L, -3);
+  }
+}
+
+/* values(dictionary) -> table. What it holds, as ccw.attrs takes it and keeps its types: numbers of other dtypes than s64 and f64 are
+ * scalars, arrays are buffers of their own, dictionaries tables. */
+static int attributes_values(lua_State *L)
+{
+  push_values(L, ccw_attributes_abi(check_box(L, 1, CCW_ATTRIBUTES)));
+  return 1;
+}
+
 static int attributes_gc(lua_State *L)
 {
   void **box = check_kind(L, 1, CCW_ATTRIBUTES);
@@ -227,8 +274,8 @@ void open_attributes(lua_State *L)
   static const luaL_Reg builder_methods[] = {{"add", builder_add}, {"finish", builder_finish}, {NULL, NULL}};
   static const luaL_Reg metamethods[] = {{"__tostring", attributes_tostring}, {"__len", attributes_len},
       {"__index", attributes_index}, {"__gc", attributes_gc}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"builder", builder_new}, {"is_simple", is_simple}, {"names", attributes_names}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"builder", builder_new}, {"is_simple", is_simple}, {"names", attributes_names},
+      {"values", attributes_values}, {NULL, NULL}};
   new_kind(L, CCW_BUILDER, builder_metamethods, builder_methods);
   lua_pop(L, 1);
   new_kind(L, CCW_ATTRIBUTES, metamethods, NULL);

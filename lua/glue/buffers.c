@@ -19,6 +19,21 @@ ccw_buffer *check_buffer(lua_State *L, int index)
   return buffer;
 }
 
+void hold_buffer(ccw_buffer *buffer)
+{
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  if (*loan.label) hold_lender(loan.lender);
+  ccw_buffer_retain(buffer);
+}
+
+void let_go_of_buffer(ccw_buffer *buffer)
+{
+  ccw_loan loan = ccw_buffer_loan(buffer);
+  bool is_lent = *loan.label; /* which may not be there any more in a moment */
+  ccw_buffer_release(buffer);
+  if (is_lent) let_go_of_lender(loan.lender);
+}
+
 /* The buffer at that index, to be written. */
 static ccw_buffer *check_writable(lua_State *L, int index)
 {
@@ -124,17 +139,13 @@ static int buffer_copy_to(lua_State *L)
   push_new(L, &w);
   ccw_buffer *from = check_buffer(L, 1), *to = check_buffer(L, -1);
   owner *o = owner_of(L);
-  ccw_loan loan = ccw_buffer_loan(from);
-  bool is_lent = *loan.label;
-  if (is_lent) hold_lender(loan.lender);
-  ccw_buffer_retain(from);
-  ccw_buffer_retain(to);
+  hold_buffer(from);
+  hold_buffer(to);
   int depth = owner_give_up(o);
   ccw_status status = ccw_buffer_copy(from, to);
   owner_take_back(o, depth);
-  ccw_buffer_release(from);
-  ccw_buffer_release(to);
-  if (is_lent) let_go_of_lender(loan.lender);
+  let_go_of_buffer(from);
+  let_go_of_buffer(to);
   CHECK_STATUS(L, status);
   return 1;
 }
@@ -450,6 +461,46 @@ static int buffer_rows(lua_State *L)
   return 1;
 }
 
+/* slice(buffer, first, count, step, is_index, ...) -> buffer, packed. Four for each dim, the first counted from 0; `packed` is true where it
+ * does not share the memory. */
+static int buffer_slice(lua_State *L)
+{
+  ccw_range ranges[CCW_MAX_RANK];
+  int32_t count = (lua_gettop(L) - 1) / 4;
+  luaL_argcheck(L, count <= CCW_MAX_RANK, 2, "too many ranges");
+  for (int32_t i = 0; i < count; ++i)
+    ranges[i] = (ccw_range){.first = luaL_checkinteger(L, 4 * i + 2),
+        .count = luaL_checkinteger(L, 4 * i + 3),
+        .step = luaL_checkinteger(L, 4 * i + 4),
+        .is_index = lua_toboolean(L, 4 * i + 5)};
+  bool packed;
+  collect_before(L, ccw_buffer_shape(check_buffer(L, 1))->bytes); /* no more than that */
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_slice(check_buffer(L, 1), ranges, count, &packed, (ccw_buffer **)box));
+  if (!packed) {
+    lua_getiuservalue(L, 1, OWNER);
+    lua_setiuservalue(L, -2, OWNER);
+  }
+  lua_pushboolean(L, packed);
+  return 2;
+}
+
+/* transpose(buffer) -> buffer. A new one with the dims in the opposite order. */
+static int buffer_transpose(lua_State *L)
+{
+  collect_before(L, ccw_buffer_shape(check_elements(L, 1))->bytes);
+  void **box = new_box(L, CCW_BUFFER);
+  CHECK_STATUS(L, ccw_buffer_transpose(check_buffer(L, 1), (ccw_buffer **)box));
+  return 1;
+}
+
+/* swap_bytes(buffer). The other order of bytes. */
+static int buffer_swap_bytes(lua_State *L)
+{
+  ccw_buffer_swap_bytes(check_writable_here(L, 1));
+  return 0;
+}
+
 /* The memory of a buffer; one that has no address of its own is misuse. */
 static void *check_data(lua_State *L, const ccw_buffer *buffer)
 {
@@ -600,7 +651,8 @@ void open_buffers(lua_State *L)
   static const luaL_Reg functions[] = {{"buffer", buffer_new}, {"copy_to", buffer_copy_to},
       {"device_of", buffer_device}, {"import", buffer_import}, {"undefined", buffer_undefined}, {"get", get_element},
       {"put", put_element}, {"element_text", element_text}, {"index_text", index_text}, {"iota", buffer_iota},
-      {"random", buffer_random}, {"compare", buffer_compare}, {NULL, NULL}};
+      {"random", buffer_random}, {"compare", buffer_compare}, {"slice", buffer_slice}, {"transpose", buffer_transpose},
+      {"swap_bytes", buffer_swap_bytes}, {NULL, NULL}};
   new_kind(L, CCW_BUFFER, metamethods, NULL);
   luaL_newlibtable(L, methods);
   luaL_setfuncs(L, methods, 0);

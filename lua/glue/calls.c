@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* The user value of a call: a list of what a run returns, in its nesting, and of the buffers that it uses. Core holds the
- * buffers too; this list holds what keeps imported memory alive. */
-enum { RETURNS = 1, OPERANDS, RESULTS, OPTIONS };
+/* The user value of a call: a list of what a run returns, in its nesting, of the buffers that it uses, and of what else was said of
+ * it; SHARED are the aliases. Core holds the buffers too; this list holds what keeps imported memory alive. */
+enum { RETURNS = 1, OPERANDS, RESULTS, OPTIONS, SHARED };
 
 /* What a call is made of, as it stands on the stack: handler, operands, results, attributes, returns, name, aliases,
  * run_id, device_ordinal, strict, as_it_is, options. Operands and results are flat lists of buffers, or results are nil and RETURNED
@@ -279,7 +279,7 @@ static int call_prepare(lua_State *L)
   void **box = new_box(L, CCW_CALL);
   int at = lua_gettop(L);
   prepare(L, NULL, (ccw_call **)box);
-  lua_createtable(L, 4, 0);
+  lua_createtable(L, 5, 0);
   lua_pushvalue(L, RETURNED);
   lua_rawseti(L, -2, RETURNS);
   push_copy(L, ARGS);
@@ -288,6 +288,8 @@ static int call_prepare(lua_State *L)
   lua_rawseti(L, -2, RESULTS);
   lua_pushvalue(L, MORE);
   lua_rawseti(L, -2, OPTIONS);
+  push_copy(L, ALIASES);
+  lua_rawseti(L, -2, SHARED);
   lua_setiuservalue(L, at, 1);
   lua_settop(L, at);
   return 1;
@@ -442,6 +444,40 @@ static int call_name(lua_State *L)
   return 1;
 }
 
+/* call_parts(call) -> operands, results in their nesting, attributes or nil, aliases as core takes them or nil, has_side_effect. What it
+ * is made of: lists that are not to be changed, and a dictionary. */
+static int call_parts(lua_State *L)
+{
+  lua_settop(L, 1);
+  void **box = new_box(L, CCW_ATTRIBUTES);
+  ccw_attributes *attributes =
+      ccw_call_attributes(check_box(L, 1, CCW_CALL)); /* a box that is made may run finalizers, which may close */
+  if (attributes) *box = ccw_attributes_retain(attributes);
+  lua_getiuservalue(L, 1, 1);
+  lua_rawgeti(L, 3, OPERANDS);
+  lua_rawgeti(L, 3, RETURNS);
+  if (attributes)
+    lua_pushvalue(L, 2);
+  else
+    lua_pushnil(L);
+  lua_rawgeti(L, 3, SHARED);
+  bool has_effect = lua_rawgeti(L, 3, OPTIONS) == LUA_TTABLE && lua_getfield(L, -1, "has_side_effect") != LUA_TNIL &&
+                    lua_toboolean(L, -1);
+  lua_settop(L, 7);
+  lua_pushboolean(L, has_effect);
+  return 5;
+}
+
+/* call_is_checked(call) -> boolean. Whether it was prepared to be. */
+static int call_is_checked(lua_State *L)
+{
+  check_kind(L, 1, CCW_CALL);
+  lua_getiuservalue(L, 1, 1);
+  bool has_options = lua_istable(L, -1) && lua_rawgeti(L, -1, OPTIONS) == LUA_TTABLE;
+  lua_pushboolean(L, has_options && lua_getfield(L, -1, "checked") != LUA_TNIL && lua_toboolean(L, -1));
+  return 1;
+}
+
 /* call:explain([stage]) -> string. The frame of a stage, execute where none is named, field by field as the handler finds it in
  * memory: offset, field, value; then what its context answers. */
 static int call_explain(lua_State *L)
@@ -507,8 +543,9 @@ void open_calls(lua_State *L)
   static const luaL_Reg methods[] = {{"explain", call_explain}, {"stage", call_stage}, {"recorded", call_recorded},
       {"replay", call_replay}, {"capture", call_capture}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"prepare", call_prepare}, {"call", call_once}, {"is_flat", is_flat},
-      {"call_name", call_name}, {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done},
-      {"call_close", call_close}, {NULL, NULL}};
+      {"call_name", call_name}, {"call_parts", call_parts}, {"call_is_checked", call_is_checked},
+      {"call_start", call_start}, {"call_wait", call_wait}, {"call_done", call_done}, {"call_close", call_close},
+      {NULL, NULL}};
   new_kind(L, CCW_CALL, metamethods, methods);
   push_owner(L);
   lua_pushcclosure(L, call_run, 1); /* at hand without a look into the registry: this is the path that counts */

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <histedit.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #define CCW_EDITOR "ccw.editor"
 
@@ -61,6 +63,47 @@ static unsigned char complete(EditLine *line, int key)
   return answer;
 }
 
+/* ---- pasting: what a terminal marks as pasted is text, and runs when Enter is pressed ----------------------------------- */
+
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+
+static void tell_terminal(const char *sequence)
+{
+  fputs(sequence, stdout);
+  fflush(stdout);
+}
+
+/* Reads up to the mark of the end. Tabs complete nothing here, and ends of lines, which come as returns, end nothing. */
+static unsigned char paste(EditLine *line, int key)
+{
+  static const wchar_t end[] = L"\033[201~";
+  const size_t end_length = sizeof end / sizeof *end - 1;
+  size_t length = 0, room = 0;
+  wchar_t *text = NULL, next;
+  bool is_whole = false;
+  (void)key;
+  while (!is_whole && el_wgetc(line, &next) == 1) {
+    if (length + 1 >= room) {
+      room = room * 2 + 256;
+      wchar_t *larger = realloc(text, room * sizeof *text);
+      if (!larger) break;
+      text = larger;
+    }
+    text[length++] = next == L'\r' ? L'\n' : next;
+    is_whole = length >= end_length && wmemcmp(text + length - end_length, end, end_length) == 0;
+  }
+  if (is_whole) length -= end_length;
+  while (length > 0 && text[length - 1] == L'\n') --length;
+  bool good = length > 0;
+  if (good) {
+    text[length] = L'\0';
+    good = el_winsertstr(line, text) == 0;
+  }
+  free(text);
+  return good ? CC_REFRESH : CC_ERROR;
+}
+
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
 
 static void ignore_interrupt(int number) { (void)number; /* it is enough that the read ends */ }
@@ -74,12 +117,15 @@ static int editor_read(lua_State *L)
   struct sigaction action = {.sa_handler = ignore_interrupt}, before; /* no SA_RESTART */
   sigaction(SIGINT, &action, &before);
   int length = 0;
+  el_resize(e->line); /* the window may be another size by now: libedit is told of no signals */
+  tell_terminal(PASTE_ON);
   errno = 0;
   e->owner = owner_of(L);
   int depth = owner_give_up(e->owner); /* while a person thinks, handlers in Lua may run */
   const char *line = el_gets(e->line, &length);
   owner_take_back(e->owner, depth);
   int error = errno;
+  tell_terminal(PASTE_OFF);
   sigaction(SIGINT, &before, NULL);
   e->L = NULL;
   if (!line || length <= 0) {
@@ -149,8 +195,11 @@ static int editor_new(lua_State *L)
   el_set(e->line, EL_HIST, history, e->history);
   el_set(e->line, EL_EDITOR, "emacs");
   el_set(e->line, EL_SIGNAL, 0); /* Ctrl-C is ours */
-  el_set(e->line, EL_ADDFN, "ccw-complete", "complete a name", complete);
+  el_wset(
+      e->line, EL_ADDFN, L"ccw-complete", L"complete a name", complete); /* the other would copy, and lose, the texts */
   el_set(e->line, EL_BIND, "^I", "ccw-complete", NULL);
+  el_wset(e->line, EL_ADDFN, L"ccw-paste", L"insert what is pasted", paste);
+  el_set(e->line, EL_BIND, "\\e[200~", "ccw-paste", NULL);
   el_set(e->line, EL_BIND, "^R", "em-inc-search-prev", NULL);
   return 1;
 }

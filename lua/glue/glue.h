@@ -7,6 +7,9 @@
 #ifndef CCW_GLUE_H
 #define CCW_GLUE_H
 
+#include <limits.h>
+#include <sys/types.h>
+
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -16,7 +19,7 @@
  * key takes a third of the time of comparing by name. */
 extern const char CCW_BUFFER[], CCW_TYPE[], CCW_SCALAR[], CCW_ATTRIBUTES[], CCW_BUILDER[], CCW_HANDLER[], CCW_LIBRARY[],
     CCW_CALL[], CCW_SIGNATURE[], CCW_ERROR[], CCW_SCRATCH[], CCW_THREADS[], CCW_PROMISE[], CCW_DEVICE[], CCW_STREAM[],
-    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[];
+    CCW_EVENT[], CCW_GRAPH[], CCW_MODULE[], CCW_KERNEL[], CCW_FILE[], CCW_ARCHIVE[], CCW_MEMBER[];
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
@@ -82,6 +85,9 @@ bool to_scalar(lua_State *L, int index, ccw_scalar *out_scalar);
 
 /* Pushes a scalar as Lua has it: a boolean, an integer, a float; what Lua has no type for as a scalar. */
 void push_scalar(lua_State *L, ccw_scalar scalar);
+
+/* Pushes a scalar as attributes are written: a plain number for s64 and f64, a boolean for pred, a scalar else. */
+void push_attribute_number(lua_State *L, ccw_scalar scalar);
 
 /* The dtype named at that index. */
 ccw_dtype check_dtype(lua_State *L, int index);
@@ -175,6 +181,12 @@ void owner_return_thread(owner *o, lua_State *thread);
  * handler may ask. */
 lua_State *running_in_lua(void);
 
+/* What this process was said to be about to run, NULL for nothing. A signal handler may ask. */
+const char *watched(void);
+
+/* Whether this process is a child that answers questions, whose end its parent tells of. */
+bool is_worker(void);
+
 /* ---- memory that is lent to handlers in Lua ------------------------------------------------------------------------ */
 
 /* Raises unless what this thread runs may use a buffer with that loan, which is not over. */
@@ -183,6 +195,21 @@ void check_lender(lua_State *L, const ccw_loan *loan);
 /* Says that a call begins, for which the Lua state may be given up, with a buffer of that lender's, and that it is over. */
 void hold_lender(void *lender);
 void let_go_of_lender(void *lender);
+
+/* The same of any buffer, lent or not, which lives at least as long. */
+void hold_buffer(ccw_buffer *buffer);
+void let_go_of_buffer(ccw_buffer *buffer);
+
+/* ---- files --------------------------------------------------------------------------------------------------------- */
+
+/* What the system says of an errno. */
+ccw_status status_of_system(int error);
+
+/* Opens a file to be read, which must be one: no folder, pipe or device. */
+ccw_status open_regular(const char *path, int *out_descriptor, int64_t *out_size);
+
+/* The file that is to be replaced where that path is written, and its permissions; 0: there is none yet. */
+ccw_status find_target(const char *path, char target[PATH_MAX], mode_t *out_mode);
 
 /* ---- the modules --------------------------------------------------------------------------------------------------- */
 
@@ -204,6 +231,7 @@ void open_libraries(lua_State *L);
 void open_calls(lua_State *L);
 void open_tools(lua_State *L);
 void open_child(lua_State *L);
+void open_workers(lua_State *L);
 void open_owner(lua_State *L);
 void open_jobs(lua_State *L);
 void open_promises(lua_State *L);
@@ -212,5 +240,7 @@ void open_closures(lua_State *L);
 void open_patterns(lua_State *L);
 void open_compilers(lua_State *L);
 void open_kernels(lua_State *L);
+void open_files(lua_State *L);
+void open_archives(lua_State *L);
 
 #endif

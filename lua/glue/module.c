@@ -9,7 +9,8 @@ const char CCW_BUFFER[] = "ccw.buffer", CCW_TYPE[] = "ccw.type", CCW_SCALAR[] = 
            CCW_ERROR[] = "ccw.error", CCW_SCRATCH[] = "ccw.scratch", CCW_THREADS[] = "ccw.threads",
            CCW_PROMISE[] = "ccw.promise", CCW_DEVICE[] = "ccw.device", CCW_STREAM[] = "ccw.stream",
            CCW_EVENT[] = "ccw.event", CCW_GRAPH[] = "ccw.graph", CCW_MODULE[] = "ccw.module",
-           CCW_KERNEL[] = "ccw.kernel";
+           CCW_KERNEL[] = "ccw.kernel", CCW_FILE[] = "ccw.file", CCW_ARCHIVE[] = "ccw.archive",
+           CCW_MEMBER[] = "ccw.member";
 
 void set_kind(lua_State *L, const char *kind)
 {
@@ -134,6 +135,7 @@ int luaopen_ccw_core(lua_State *L)
   open_calls(L);
   open_tools(L);
   open_child(L);
+  open_workers(L);
   open_jobs(L);
   open_promises(L);
   open_states(L);
@@ -141,5 +143,7 @@ int luaopen_ccw_core(lua_State *L)
   open_patterns(L);
   open_compilers(L);
   open_kernels(L);
+  open_files(L);
+  open_archives(L);
   return 1;
 }

@@ -51,6 +51,16 @@ void push_scalar(lua_State *L, ccw_scalar scalar)
   }
 }
 
+void push_attribute_number(lua_State *L, ccw_scalar scalar)
+{
+  bool is_plain = scalar.dtype == XLA_FFI_DataType_PRED || scalar.dtype == XLA_FFI_DataType_S64 ||
+                  scalar.dtype == XLA_FFI_DataType_F64;
+  if (is_plain)
+    push_scalar(L, scalar);
+  else
+    push_box(L, scalar);
+}
+
 ccw_dtype check_dtype(lua_State *L, int index)
 {
   size_t length;

@@ -570,6 +570,36 @@ CCW_API CCW_MUST_USE ccw_status ccw_buffer_view(
  * number of elements. */
 CCW_API CCW_MUST_USE ccw_status ccw_buffer_reshape(ccw_buffer *buffer, const ccw_shape *shape, ccw_buffer **out_view);
 
+/* Which positions of a dim are meant: first, first + step, ... */
+typedef struct ccw_range {
+  int64_t first; /* from 0 */
+  int64_t count; /* of 0 nothing else is looked at */
+  int64_t step;  /* below 0 it goes backward */
+  bool is_index; /* of a count of 1: the slice is without this dim */
+} ccw_range;
+
+/* The elements at these positions, a range for each dim. Where they lie one behind the other and start at a multiple of 64 bytes, the
+ * slice shares the memory and keeps it alive; else it is packed into a new buffer on the same device, to and from which it goes
+ * through the host, and *out_packed says so. What was undefined still is.
+ * INVALID_ARGUMENT: another number of ranges than dims, a step of 0, a count below 0, an index of more or less than one position.
+ * OUT_OF_RANGE: a position outside of its dim. RESOURCE_EXHAUSTED, and what a device has to say. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_slice(
+    ccw_buffer *buffer, const ccw_range *ranges, int32_t count, bool *out_packed, ccw_buffer **out_slice);
+
+/* A new buffer with the dims in the opposite order: what was column-major is row-major then. On the host. RESOURCE_EXHAUSTED. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_transpose(const ccw_buffer *buffer, ccw_buffer **out_buffer);
+
+/* Reverses the bytes of each number in place, of a complex one those of either part. On the host. */
+CCW_API void ccw_buffer_swap_bytes(ccw_buffer *buffer);
+
+/* Overwrites the memory, on the host, with bytes of an open file from `offset` on, with two threads where that is worth it.
+ * INVALID_ARGUMENT: a view that shares a byte with its neighbours. DATA_LOSS: the file ends before. UNAVAILABLE: it cannot be read. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_read_file(ccw_buffer *buffer, int file, int64_t offset);
+
+/* Writes the memory, on the host, to an open file, where that stands. INVALID_ARGUMENT: a view that shares a byte with its neighbours.
+ * UNAVAILABLE: it cannot be written. */
+CCW_API CCW_MUST_USE ccw_status ccw_buffer_write_file(const ccw_buffer *buffer, int file);
+
 /* Another reference, and one less. */
 CCW_API ccw_buffer *ccw_buffer_retain(ccw_buffer *buffer);
 CCW_API void ccw_buffer_release(ccw_buffer *buffer);
@@ -1133,6 +1163,9 @@ CCW_API ccw_stream *ccw_frame_stream(const XLA_FFI_CallFrame *frame);
 
 /* What messages call it. Borrowed. */
 CCW_API const char *ccw_call_name(const ccw_call *call);
+
+/* Its attributes, as they were fitted to the handler's signature. Borrowed; NULL: none. */
+CCW_API ccw_attributes *ccw_call_attributes(const ccw_call *call);
 
 /* Adds the frame of a stage field by field, as memory, in the form in which the handler gets it, and what its context answers. */
 CCW_API CCW_MUST_USE ccw_status ccw_call_explain(const ccw_call *call, XLA_FFI_ExecutionStage stage, ccw_text *text);
