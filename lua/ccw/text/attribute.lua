@@ -17,6 +17,16 @@ local dtypes, mlir_names, info = types.dtypes, types.mlir_names, core.dtypes()
 -- ccw.attribute_from_text makes one, and tostring gives the text back. Its field why tells what it is.
 local kept = { __name = "ccw.attribute" }
 function kept:__tostring() return self.text end
+
+--- The text of a list is made when somebody wants it: those of layouts nobody does.
+function kept:__index(field)
+  if field ~= "text" or not self.items then return nil end
+  local texts = {}
+  for i, item in ipairs(self.items) do texts[i] = M.write(item) end
+  self.text = "[" .. table.concat(texts, ", ") .. "]"
+  return self.text
+end
+
 function kept.__eq(a, b) return getmetatable(a) == kept and getmetatable(b) == kept and a.text == b.text end
 
 --- keep(text, why [, items]) -> attribute. `items` are the values of a list, or the integers of an array of index.
@@ -28,6 +38,9 @@ local function is_kept(value) return getmetatable(value) == kept end
 M.is_kept = is_kept
 
 -- ---- numbers
+
+--- Bits of what fits in each of the signed integers of whole bytes, without the sign.
+local bits_by_name = { i8 = 7, i16 = 15, i32 = 31, i64 = 63 }
 
 --- A whole number of 64 bits, as the bits of an integer; nil for more. `digits` may begin with 0x.
 local function magnitude(digits)
@@ -112,8 +125,25 @@ local function number(reader)
   return text:sub(at, behind - 1)
 end
 
+--- What is written most, read fast: 7 : i64 and 1.5 : f32. nil where it is something else, or does not fit.
+local function plain_number(reader)
+  local digits, name, behind = match(reader.text, "^(%-?%d+%.?%d*[eE]?[-+]?%d*) : ([if]%d+)()%f[^%w_]", reader.at)
+  if not digits or #digits > 17 then return nil end
+  local n, bits, value = math.tointeger(tonumber(digits)), bits_by_name[name], nil
+  if bits and n and not digits:find("[.e]") and (n >> bits == 0 or -n - 1 >> bits == 0) then
+    value = bits == 63 and n or core.scalar(dtypes[name], n)
+  elseif name == "f32" and match(digits, "^%-?%d+%.%d*$") or match(digits, "^%-?%d+%.%d*[eE][-+]?%d+$") and name == "f32" then
+    value = core.scalar("f32", tonumber(digits))
+    if value.value - value.value ~= 0 then return nil end
+  end
+  if value then reader.at = behind end
+  return value
+end
+
 --- A number with its type, which is i64 or f64 without one.
 local function typed_number(reader)
+  local found = plain_number(reader)
+  if found then return found end
   local at = reader.at
   local token = number(reader)
   if not token then reader:fail(at, "expected a number, got %s", reader:got(at)) end
@@ -280,6 +310,33 @@ local function expand(reader, at, type, bytes_each)
   return bytes // bytes_each
 end
 
+--- Orders of dims, by their texts: every call has a few of the same.
+local orders, known_orders = {}, 0
+
+--- What is written most, read fast: dense<[1, 0]> : tensor<2xindex>, and lists of whole numbers. nil where it is something else, or wrong.
+local function plain_dense(reader, start)
+  local text, behind = match(reader.text, "^(dense<[^<>\"{]*> : tensor<[%dx]*index>)()", start)
+  local order = orders[text]
+  if order then
+    reader.at = behind
+    return order
+  end
+  local body, count, name, after = match(reader.text, "^dense<%[([-%d, ]*)%]> : tensor<(%d+)x([si%d]+)>()", start)
+  local bits = bits_by_name[name]
+  if not bits or #count > 9 then return nil end
+  local buffer, k, put = core.buffer(("%s[%s]"):format(dtypes[name], count)), 0, core.put
+  local most = buffer.count
+  for token in body:gmatch "[^, ]+" do
+    local n = k < most and #token < 18 and math.tointeger(tonumber(token))
+    if not n or n >> bits ~= 0 and -n - 1 >> bits ~= 0 then return nil end
+    put(buffer, k, n)
+    k = k + 1
+  end
+  if k ~= most or select(2, body:gsub(",", ",")) ~= k - 1 then return nil end
+  reader.at = after
+  return buffer
+end
+
 --- dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>, dense<7>, dense<"0x0000803F">
 local function dense(reader, start)
   reader:expect("<", "after 'dense'")
@@ -315,7 +372,13 @@ local function dense(reader, start)
       for k = 2, count do integers[k] = integers[1] end
     end
     if #integers ~= count then reader:fail(start, "expected %.0f elements, got %d", count, #integers) end
-    return keep(text, "an array of index", integers)
+    local order = keep(text, "an array of index", integers)
+    if #text < 80 then
+      if known_orders == 500 then orders, known_orders = {}, 0 end
+      if not orders[text] then known_orders = known_orders + 1 end
+      orders[text] = order
+    end
+    return order
   end
   local first = tokens[1]
   local is_blob = type(first) == "table" and first.string and dims[1] == false
@@ -355,31 +418,53 @@ local value
 function M.dictionary(reader, places)
   local names = {}
   reader:expect("{", "to begin a dictionary")
-  reader:list("}", "to close a dictionary", function()
-    reader:peek()
-    local at = reader.at
-    local name = reader:word() or reader:string() or reader:fail(at, "expected a name, got %s", reader:got(at))
-    if name == "" then reader:fail(at, "a name is empty") end
+  if reader:accept "}" then return names end
+  local text = reader.text
+  repeat
+    local at, name, behind = match(text, "^ ?()([%a_][%w_$.]*) = ()", reader.at) -- as it is mostly printed
+    if name then
+      reader.at = behind
+    else
+      reader:peek()
+      at = reader.at
+      name = reader:word() or reader:string() or reader:fail(at, "expected a name, got %s", reader:got(at))
+      if name == "" then reader:fail(at, "a name is empty") end
+    end
     if names[name] ~= nil then reader:fail(at, "the name %s stands here twice", core.quote(name)) end
     if places then places[name] = at end
-    if reader:peek() == 61 then
-      reader.at = reader.at + 1
-      names[name] = reader:nested(value)
+    if behind or reader:accept "=" then
+      names[name] = value(reader)
     else
       names[name] = keep("unit", "a name without a value")
     end
-  end)
+  until not reader:accept ","
+  if not reader:accept "}" then
+    reader:fail(reader.at, "expected ',' or '}' to close a dictionary, got %s", reader:got())
+  end
   return names
 end
 
+--- Lists of orders of dims by their texts, as layouts are mostly printed.
+local layouts, known_layouts = {}, 0
+
 local function list(reader)
-  local items, texts = {}, {}
+  local text, behind = match(reader.text, "^(%[dense<[^{}\"#!]-index>%])()", reader.at)
+  if text and layouts[text] then
+    reader.at = behind
+    return layouts[text]
+  end
+  local items, count = {}, 0
   reader:expect("[", "to begin a list")
   reader:list("]", "to close a list", function()
-    local item = reader:nested(value)
-    items[#items + 1], texts[#texts + 1] = item, M.write(item)
+    count = count + 1
+    items[count] = value(reader)
   end)
-  return keep("[" .. table.concat(texts, ", ") .. "]", "a list", items)
+  local found = keep(nil, "a list", items)
+  if text and reader.at == behind and #text < 300 then
+    if known_layouts == 500 then layouts, known_layouts = {}, 0 end
+    layouts[text], known_layouts = found, known_layouts + 1
+  end
+  return found
 end
 
 local function symbol(reader)
@@ -469,8 +554,12 @@ function value(reader)
     local text = reader:string()
     return reader:peek() == 58 and with_type(reader, quote.mlir(text), text) or text
   end
-  if b == 123 then return M.dictionary(reader) end
-  if b == 91 then return list(reader) end
+  if b == 100 then -- mostly it is dense<...>
+    local found = plain_dense(reader, reader.at)
+    if found then return found end
+  end
+  if b == 123 then return reader:nested(M.dictionary) end
+  if b == 91 then return reader:nested(list) end
   if b == 64 then return symbol(reader) end
   if b == 40 then return function_type(reader) end
   if b == 33 then return keep(types.write_mlir(types.read_mlir(reader)), "a type") end
@@ -483,7 +572,7 @@ function value(reader)
 end
 
 --- read(reader) -> value. The attribute at the reader.
-function M.read(reader) return reader:nested(value) end
+function M.read(reader) return value(reader) end
 
 -- ---- writing
 
@@ -513,6 +602,8 @@ local function write_scalar(scalar)
   local dtype = scalar.dtype
   local class = info[dtype].class
   if class == "PRED" then return tostring(scalar.value) end
+  local number_of = scalar.value
+  if math.type(number_of) == "integer" then return ("%d : %s"):format(number_of, mlir_names[dtype]) end
   local text, type = match(tostring(scalar), "%((.*)%)$"), mlir_names[dtype]
   if class == "COMPLEX" then
     local buffer = core.buffer(dtype .. "[]")
@@ -524,7 +615,7 @@ local function write_scalar(scalar)
     if text:find "[ni]" then
       local buffer = core.buffer(dtype .. "[1]")
       core.put(buffer, 0, scalar)
-      bytes = dtype == "f32" and pack("<f", scalar.value) or buffer:bytes()
+      bytes = dtype == "f32" and pack("<f", number_of) or buffer:bytes()
     end
     text = float_text(text, bytes)
   end
@@ -622,34 +713,32 @@ end
 local write
 
 --- write_dictionary(table [, path [, fail]]) -> string. Sorted by name.
-function M.write_dictionary(names, path, fail)
-  fail = fail or no_fail
+function M.write_dictionary(names, path, fail, depth)
+  fail, depth = fail or no_fail, depth or 1
   local parts = sorted(names)
   for i, name in ipairs(parts) do
     local found = names[name]
     if is_kept(found) and found.text == "unit" then
       parts[i] = write_name(name)
     else
-      parts[i] = write_name(name) .. " = " .. write(found, path, name, fail)
+      parts[i] = write_name(name) .. " = " .. write(found, path, name, fail, depth)
     end
   end
   return "{" .. table.concat(parts, ", ") .. "}"
 end
 
---- Names in each other: more is a table that holds itself.
-local depth = 0
-
-function write(source, outer, name, fail)
-  local kind = math.type(source)
-  if kind == "integer" then return ("%d : i64"):format(source) end
-  if kind then return write_float(source) .. " : f64" end
-  if type(source) == "string" then return quote.mlir(source) end
-  if type(source) == "boolean" then return tostring(source) end
-  if is_kept(source) then return source.text end
+function write(source, outer, name, fail, depth)
+  local kind = type(source)
+  if kind == "string" then return quote.mlir(source) end
+  if kind == "boolean" then return source and "true" or "false" end
+  if kind == "number" then
+    return math.type(source) == "integer" and ("%d : i64"):format(source) or write_float(source) .. " : f64"
+  end
+  if kind == "table" and is_kept(source) then return source.text end
+  if core.kind(source) == "scalar" then return write_scalar(source) end
   local path = M.path(outer, name or "value")
   source = plain(source, path, fail)
   kind = core.kind(source)
-  if kind == "scalar" then return write_scalar(source) end
   if kind == "buffer" then return write_buffer(source) end
   if type(source) ~= "table" then
     fail("%s: expected a boolean, a number, a string, an array or a table, got %s", path, kind or type(source))
@@ -657,19 +746,12 @@ function write(source, outer, name, fail)
   for key in next, source do
     if type(key) ~= "string" then fail("%s: expected names, got the key %s", path, tostring(key)) end
   end
-  if depth > 64 then
-    depth = 0
-    fail("%s...: more than 64 dictionaries in each other", path:sub(1, 40))
-  end
-  depth = depth + 1
-  local ok, text = pcall(M.write_dictionary, source, path, fail)
-  depth = depth - 1
-  if not ok then error(text, 0) end
-  return text
+  if depth > 64 then fail("%s...: more than 64 dictionaries in each other", path:sub(1, 40)) end
+  return M.write_dictionary(source, path, fail, depth + 1)
 end
 
 --- write(value) -> string. As MLIR writes an attribute, with its type; numbers as short as they read back to the same.
-function M.write(source, fail) return write(source, nil, nil, fail or no_fail) end
+function M.write(source, fail) return write(source, nil, nil, fail or no_fail, 1) end
 
 --- show(table) -> string. A dictionary as ccw.attrs prints it, or as MLIR does where ccw has no value for something in it.
 function M.show(names)

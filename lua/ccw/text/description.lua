@@ -2,15 +2,20 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local call = require "ccw.call"
+local versions = require "ccw.text.parts".versions
 
 local M = {}
 
---- The modules that read and write. Reading needs LPeg, without which the rest of ccw works.
+local loaded = {}
+
+--- The modules that read and write. They need LPeg, without which the rest of ccw works.
 local function need(name)
+  if loaded[name] then return loaded[name] end
   if not pcall(require, "lpeg") then
     errors.raise("UNIMPLEMENTED", "to read and write calls as text ccw needs LPeg for Lua 5.4, which is not there (Debian: lua-lpeg)")
   end
-  return require("ccw.text." .. name)
+  loaded[name] = require("ccw.text." .. name)
+  return loaded[name]
 end
 
 --- description: a custom call that was read from a text, to be changed, run and written.
@@ -29,7 +34,7 @@ local fields = { target = "string", operands = "table", results = "string", attr
   has_side_effect = "boolean", api_version = "number", backend_config = "string", operand_layouts = "table", result_layouts = "table",
   called_computations = "table", sharding = "string", frontend_attributes = "table", schedule = "string", mlir = "table", hlo = "table",
   name = "string", operand_names = "table", one_tuple = "boolean" }
-local needed = { target = true, operands = true, results = true, api_version = true }
+local needed = { "target", "operands", "results", "api_version" }
 
 -- ---- checks
 
@@ -45,46 +50,43 @@ local function type_text(value, what, fail)
   return value
 end
 
---- Raises misuse for fields that are not what they have to be; fail(position, format, ...) raises.
-local function check_fields(description, fail)
-  if getmetatable(description) ~= meta then fail(1, "expected a description, got %s; a method is called with a colon",
-    core.kind(description) or type(description)) end
-  for name, value in next, description do
-    local wanted = fields[name]
-    if not wanted then
-      local names = {}
-      for known in pairs(fields) do names[#names + 1] = known end
-      local near = core.near(tostring(name), names)
-      fail(1, "a description has no field '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
-    end
-    if name == "results" and type(value) ~= "string" then value = type_text(value, name, fail) end
-    if wanted ~= "any" and type(value) ~= wanted then
-      fail(1, "%s: expected a %s, got %s", name, wanted, core.kind(value) or type(value))
-    end
-  end
-  for name in pairs(needed) do
-    if rawget(description, name) == nil then fail(1, "%s: expected one, got nil", name) end
-  end
-  local versions = need "parts".versions
-  if not versions[description.api_version] then
-    fail(1, "api_version: expected 0 to 4, got %s", tostring(description.api_version))
-  end
-  for i, operand in ipairs(description.operands) do type_text(operand, "operand " .. i - 1, fail) end
-  local config = description.attributes
-  if config ~= nil and type(config) ~= "table" and core.kind(config) ~= "attributes" then
-    fail(1, "attributes: expected a table, got %s", core.kind(config) or type(config))
-  end
+--- Raises misuse for a field that no description has, or one that is of another type.
+local function refuse_field(name, value, fail)
+  local wanted = fields[name]
+  if wanted then fail(1, "%s: expected a %s, got %s", name, wanted, core.kind(value) or type(value)) end
+  local names = {}
+  for known in pairs(fields) do names[#names + 1] = known end
+  local near = core.near(tostring(name), names)
+  fail(1, "a description has no field '%s'%s", tostring(name), near[1] and "; near: " .. table.concat(near, ", ") or "")
 end
 
---- The description with its types as texts, for the writers.
+--- The description as a plain table with its types as texts, checked; fail(position, format, ...) raises misuse.
 local function plain(description, fail)
-  check_fields(description, fail)
-  local operands = {}
-  for i, operand in ipairs(description.operands) do operands[i] = type_text(operand, "operand " .. i - 1, fail) end
+  if getmetatable(description) ~= meta then
+    fail(1, "expected a description, got %s; a method is called with a colon", core.kind(description) or type(description))
+  end
   local copy = {}
-  for name, value in next, description do copy[name] = value end
-  copy.operands, copy.results = operands, type_text(description.results, "results", fail)
-  if core.kind(copy.attributes) == "attributes" then copy.attributes = need "attribute".open(copy.attributes) end
+  for name, value in next, description do
+    local wanted = fields[name]
+    if name == "results" and type(value) ~= "string" then value = type_text(value, name, fail) end
+    if wanted ~= type(value) and wanted ~= "any" then refuse_field(name, value, fail) end
+    copy[name] = value
+  end
+  for _, name in ipairs(needed) do
+    if copy[name] == nil then fail(1, "%s: expected one, got nil", name) end
+  end
+  if not versions[copy.api_version] then fail(1, "api_version: expected 0 to 4, got %s", tostring(copy.api_version)) end
+  local operands = {}
+  for i, operand in ipairs(copy.operands) do
+    operands[i] = type(operand) == "string" and operand or type_text(operand, "operand " .. i - 1, fail)
+  end
+  copy.operands = operands
+  local config = copy.attributes
+  if core.kind(config) == "attributes" then
+    copy.attributes = need "attribute".open(config)
+  elseif config ~= nil and type(config) ~= "table" then
+    fail(1, "attributes: expected a table, got %s", core.kind(config) or type(config))
+  end
   return copy
 end
 
@@ -127,11 +129,11 @@ end
 
 --- All that no handler can receive, in the order of the fields.
 local function unsupported(description)
-  local types, attribute, parts, list = need "types", need "attribute", need "parts", {}
+  local types, attribute, list = need "types", need "attribute", {}
   local function add(path, why) list[#list + 1] = { path = path, why = why } end
   local version = description.api_version
   if version ~= 4 then
-    add("api_version", ("%d, %s: only %s is spoken here"):format(version, parts.versions[version], parts.versions[4]))
+    add("api_version", ("%d, %s: only %s is spoken here"):format(version, versions[version], versions[4]))
   end
   local operands, results = types.leaves(types.tuple(description.operands)), types.leaves(description.results)
   types_unsupported(operands, "arg", add)
@@ -365,6 +367,8 @@ function M.from_text(text, pick)
     fail(2, "expected an index, a target or a name, got %s", core.kind(pick) or type(pick))
   end
   local module, reader = need "module", need "reader"
+  local only = pick == nil and module.only(text)
+  if only then return M.new(module.read(text, only)) end
   local rows = module.list(text)
   if #rows == 0 then
     reader.fail(text, (text:match "^%s*()"),

@@ -35,7 +35,7 @@ local function skip_value(reader)
   end
   local text = reader.text:sub(start, reader.at - 1):match "^(.-)%s*$"
   if text == "" then reader:fail(start, "expected a value, got %s", reader:got(start)) end
-  return (text:gsub("%s*\n%s*", " "))
+  return reader_of.one_line(text)
 end
 
 --- The name of an instruction, without its "%".
@@ -171,7 +171,13 @@ local function keys(reader, places)
     reader:expect("=", ("after '%s'"):format(key))
     reader:peek()
     places[key] = reader.at
-    values[key] = (readers[key] or skip_value)(reader)
+    if key == "backend_config" and values.api_version == "API_VERSION_TYPED_FFI" and reader:peek() == 123 then
+      reader.angles = nil
+      values[key] = { dictionary = attribute.dictionary(reader) }
+      reader.angles = false
+    else
+      values[key] = (readers[key] or skip_value)(reader)
+    end
     behind = reader.at
   end
   reader.at = behind
@@ -197,8 +203,8 @@ local function read_config(reader, call, values, places)
     call.backend_config = text ~= "" and text or nil
     return
   end
-  call.attributes = {}
-  if not found or found.text == "" then return end
+  call.attributes = found and found.dictionary or {}
+  if not found or found.dictionary or found.text == "" then return end
   local inside, after = reader, reader.at
   if found.text then -- in quotes: the same dictionary
     inside = reader_of.new(found.text)

@@ -15,6 +15,15 @@ local inherent = { api_version = true, backend_config = true, call_target_name =
 
 local function operand_names(reader)
   local names = {}
+  local plain, behind = reader.text:match("^%((%%[%w_$%%, ]*)%)()", reader.at) -- as it is mostly printed
+  if plain then
+    for name in (plain .. ", "):gmatch "(%%[%w_$]+), " do names[#names + 1] = name end
+    if #table.concat(names, ", ") == #plain then
+      reader.at = behind
+      return names
+    end
+    names = {}
+  end
   reader:expect("(", "and operands")
   reader:list(")", "to close the operands", function()
     reader:peek()
@@ -24,8 +33,10 @@ local function operand_names(reader)
   return names
 end
 
---- The types of operands and results: "(tensor<f32>) -> tensor<f32>".
-local function function_type(reader, call)
+--- Types of operations by their texts: programs have many of the same.
+local signatures, known = {}, 0
+
+local function read_function_type(reader, call)
   reader:expect(":", "and the types of operands and results")
   reader:expect("(", "and the types of operands")
   reader:peek()
@@ -45,6 +56,25 @@ local function function_type(reader, call)
   call.results = #results == 1 and results[1] or types.tuple(results)
   call.one_tuple = #results == 1 and types.parts(results[1]) and true or nil
   return #results
+end
+
+--- The types of operands and results: "(tensor<f32>) -> tensor<f32>".
+local function function_type(reader, call)
+  local text, behind = reader.text:match("^( : %([^()\n!#/]*%) %-> %(?[^()\n!#/{}]*%)?)()", reader.at)
+  local found = text and signatures[text]
+  if found and #found == #call.operand_names then
+    reader.at = behind
+    call.operands, call.results, call.one_tuple = table.move(found, 1, #found, 1, {}), found.results, found.one_tuple
+    return found.count
+  end
+  local count = read_function_type(reader, call)
+  if text and reader.at == behind and #text < 500 then
+    if known == 500 then signatures, known = {}, 0 end
+    if not signatures[text] then known = known + 1 end
+    local kept = { results = call.results, one_tuple = call.one_tuple, count = count }
+    signatures[text] = table.move(call.operands, 1, #call.operands, 1, kept)
+  end
+  return count
 end
 
 --- The dictionaries of an operation as one: what is inherent may stand in <{...}> in front.
@@ -73,14 +103,16 @@ local function expect(reader, names, places, name, what, f)
   return found
 end
 
-local function is_a(wanted) return function(value) if type(value) == wanted then return value end end end
+local function is_string(value) if type(value) == "string" then return value end end
+
+local function is_boolean(value) if type(value) == "boolean" then return value end end
 
 local function is_dictionary(value) return type(value) == "table" and not attribute.is_kept(value) end
 
 --- The items of a list, each as f(item) gives it; nil where one is nil.
 local function list_of(f)
   return function(value)
-    if not (attribute.is_kept(value) and value.items and value.text:find "^%[") then return nil end
+    if not (attribute.is_kept(value) and value.why == "a list") then return nil end
     local all = {}
     for i, item in ipairs(value.items) do
       all[i] = f(item)
@@ -92,7 +124,7 @@ end
 
 local symbols = list_of(function(item) return attribute.is_kept(item) and item.symbol or nil end)
 local orders = list_of(function(item)
-  return attribute.is_kept(item) and item.text:find "^dense" and item.items and table.move(item.items, 1, #item.items, 1, {}) or nil
+  return attribute.is_kept(item) and item.why == "an array of index" and table.move(item.items, 1, #item.items, 1, {}) or nil
 end)
 
 --- The fields of #stablehlo.output_operand_alias<...>.
@@ -114,11 +146,13 @@ local function strings(value)
   return value
 end
 
+local function is_version(value)
+  local number = core.kind(value) == "scalar" and value.dtype == "s32" and value.value
+  return number and parts.versions[number] and number or nil
+end
+
 local function read_config(reader, call, names, places)
-  local version = expect(reader, names, places, "api_version", "0 to 4, of type i32", function(value)
-    local number = core.kind(value) == "scalar" and value.dtype == "s32" and value.value
-    return number and parts.versions[number] and number or nil
-  end) or 1
+  local version = expect(reader, names, places, "api_version", "0 to 4, of type i32", is_version) or 1
   local config, of_jax = names.backend_config, names["mhlo.backend_config"]
   names.backend_config = nil
   -- This is how JAX says that a call is of the typed FFI.
@@ -154,8 +188,10 @@ local function read_layouts(reader, call, names, places)
   call.operand_layouts = expect(reader, names, places, "operand_layouts", what, orders)
   call.result_layouts = expect(reader, names, places, "result_layouts", what, orders)
   if not call.operand_layouts and not call.result_layouts then return end
-  for have, miss in pairs { operand_layouts = "result_layouts", result_layouts = "operand_layouts" } do
-    if not call[miss] then reader:fail(places[have], "%s: expected %s beside it", have, miss) end
+  if not call.operand_layouts or not call.result_layouts then
+    local have, miss = "operand_layouts", "result_layouts"
+    if not call.operand_layouts then have, miss = miss, have end
+    reader:fail(places[have], "%s: expected %s beside it", have, miss)
   end
   for i, operand in ipairs(call.operands) do
     if types.parts(operand) then reader:fail(places.operand_layouts, "operand_layouts: operand %d is a tuple, which has none", i - 1) end
@@ -167,7 +203,7 @@ end
 --- Takes what is known of the attributes into the call; the rest becomes call.mlir.
 local function interpret(reader, call, names, places)
   read_config(reader, call, names, places)
-  call.has_side_effect = expect(reader, names, places, "has_side_effect", "true or false", is_a "boolean") or nil
+  call.has_side_effect = expect(reader, names, places, "has_side_effect", "true or false", is_boolean) or nil
   call.called_computations = expect(reader, names, places, "called_computations", "a list of symbols, [@f]", symbols)
   if call.called_computations and not call.called_computations[1] then call.called_computations = nil end
   read_layouts(reader, call, names, places)
@@ -210,7 +246,7 @@ function M.read(reader, results)
   local count = function_type(reader, call)
   local after = reader.at
   if generic then
-    call.target = expect(reader, names, places, "call_target_name", "a string", is_a "string")
+    call.target = expect(reader, names, places, "call_target_name", "a string", is_string)
       or reader:fail(at, "call_target_name is missing")
   elseif names.call_target_name then
     reader:fail(places.call_target_name, "call_target_name: the target stands in front already")
@@ -225,6 +261,7 @@ function M.read(reader, results)
   reader.at = after
   if reader:accept_text "loc" then
     if reader:peek() ~= 40 then reader:fail(reader.at, "expected '(' after 'loc', got %s", reader:got()) end
+    reader.aliases = nil -- whatever they stand for: it is left out
     reader:balanced "a location"
   else
     reader.at = after
@@ -234,8 +271,17 @@ end
 
 -- ---- writing
 
+local order_texts = {}
+
+--- An order of dims as MLIR writes it; of those there are few.
 local function order_text(order)
-  return ("dense<%s> : tensor<%dxindex>"):format(order[1] and "[" .. table.concat(order, ", ") .. "]" or "", #order)
+  local list = table.concat(order, ", ")
+  local text = order_texts[list]
+  if not text then
+    text = ("dense<%s> : tensor<%dxindex>"):format(order[1] and "[" .. list .. "]" or "", #order)
+    if #order < 5 then order_texts[list] = text end
+  end
+  return text
 end
 
 --- The layouts of operands or results as a list of MLIR's.

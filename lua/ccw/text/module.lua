@@ -13,26 +13,41 @@ local M = {}
 
 local P, S, Cp, Ct, Cc = lpeg.P, lpeg.S, lpeg.Cp, lpeg.Ct, lpeg.Cc
 local space = S " \t\r\n" ^ 0
-local body = ((1 - S '"\\') ^ 1 + P "\\" * 1) ^ 0
 local generic = P '"stablehlo.custom_call"' + P '"mhlo.custom_call"'
 local operation = Cp() * generic * #(space * "(") * Cc "generic"
-local string = P '"' * body * '"'
+local string = P '"' * ((1 - S '"\\') ^ 1 + P "\\" * 1) ^ 0 * P '"'
 local open_string = Cp() * P '"' * Cc "string"
 local comment = P "//" * (1 - P "\n") ^ 0 + P "/*" * (1 - P "*/") ^ 0 * (P "*/" + -P(1)) -- one without an end goes to the end
-local pretty = Cp() * (P "stablehlo.custom_call" + P "mhlo.custom_call" + P "custom_call") * #(S " \t\r\n@") * Cc "pretty"
+local pretty = Cp() * P "custom_call" * #(S " \t\r\n@") * Cc "pretty"
 local instruction = Cp() * P "custom-call" * #(space * "(") * Cc "hlo"
--- Names are skipped whole, so that what looks like a call in one is none.
-local name = (lpeg.R("az", "AZ", "09") + S "_.$-") ^ 1
-local skip = (1 - (S '"/%@#!' + lpeg.R("az", "AZ", "09") + S "_.$-")) ^ 1
-local scan = Ct((operation + string + open_string * P(1) ^ 0 + comment + S "%@#!" * name ^ -1 + pretty + instruction + name + skip + 1) ^ 0)
+local skip = (1 - S '"/c') ^ 1
+local scan = Ct((skip + operation + string + open_string * P(1) ^ 0 + comment + pretty + instruction + 1) ^ 0)
+
+--- Where the operation begins whose word custom_call is at a place: at its dialect. nil where the word is in another name.
+local function operation_start(text, at)
+  for _, dialect in ipairs { "stablehlo.", "mhlo." } do
+    if text:sub(at - #dialect, at - 1) == dialect then
+      at = at - #dialect
+      break
+    end
+  end
+  return not text:sub(at - 1, at - 1):find "[%w_.$%%@#!-]" and at or nil
+end
 
 --- Places of calls: {at, kind, at, kind, ...}; a string without an end raises.
 local function find_all(text)
-  local found = scan:match(text)
-  for i = 2, #found, 2 do
-    if found[i] == "string" then reader_of.fail(text, found[i - 1], "this string has no end") end
+  local found, calls = scan:match(text), {}
+  for i = 1, #found, 2 do
+    local at, kind = found[i], found[i + 1]
+    if kind == "string" then reader_of.fail(text, at, "this string has no end") end
+    if kind == "pretty" then
+      at = operation_start(text, at)
+    elseif kind == "hlo" and at > 1 and text:sub(at - 1, at - 1):find "[%w_.$%%@#!-]" then
+      at = nil
+    end
+    if at then calls[#calls + 1], calls[#calls + 2] = at, kind end
   end
-  return found
+  return calls
 end
 
 -- ---- aliases of MLIR
@@ -56,19 +71,29 @@ end
 
 -- ---- instructions of HLO
 
+--- Where the line begins that a place is in, though not before `from`.
+local function line_start(text, from, at)
+  local size = 512
+  while true do
+    local first = math.max(from, at - size)
+    local newline = text:sub(first, at - 1):match ".*()\n"
+    if newline then return first + newline end
+    if first == from then return from end
+    size = size * 8
+  end
+end
+
 --- Where the instruction begins whose word custom-call is at a place: at the name of its result, on its line or, as a tuple of many
 -- arrays may be wrapped, one before it, though not before `from`. nil where none is found.
 local function instruction_start(text, from, at)
-  local found
-  local line = from
-  while line and line < at do
+  local line = at
+  repeat
+    line = line_start(text, from, line)
     local first = text:match("^[ \t\r{]*()%%?[%w_.-]+%s*=%s*[%w(]", line)
       or text:match("^[ \t\r{]*()ROOT%s+%%?[%w_.-]+%s*=%s*[%w(]", line)
-    if first and first < at then found = first end
-    local newline = text:find("\n", line, true)
-    line = newline and newline + 1
-  end
-  return found
+    if first and first < at then return first end
+    line = line - 1
+  until line <= from
 end
 
 --- definitions(text, at) -> function. The shape that a name has in the computation around a place, and its layouts.
@@ -133,6 +158,15 @@ local function name_at(text, at)
   return text:match("^ROOT%s+%%?([%w_.-]+)%s*=", at) or text:match("^%%?([%w_.-]+)%s*=", at)
 end
 
+--- only(text) -> row, or nil. The call of a text that has one, where its target is of no interest; nil where it has none or several.
+function M.only(text)
+  local found = find_all(text)
+  if #found ~= 2 then return nil end
+  local at, kind = found[1], found[2]
+  if kind == "hlo" then return { at = instruction_start(text, 1, at) or at, word = at, kind = kind } end
+  return { at = at, word = at, kind = kind, results = results_before(text, at) }
+end
+
 --- list(text) -> rows. All custom calls: index, line, target, name (of the result, without %), form ("stablehlo" or "hlo"), and `problem`
 -- where a target cannot be read.
 function M.list(text)
@@ -162,6 +196,8 @@ end
 --- What may stand behind a call on its line: nothing, the end of a block, or the next operation.
 local function check_end(reader)
   local text, at = reader.text, reader.at
+  local b = text:byte(at)
+  if b == 10 or not b then return end
   local behind = text:match("^[ \t\r]*()", at)
   local c = text:sub(behind, behind)
   if c ~= "" and not c:find "[\n}%%]" and text:sub(behind, behind + 1) ~= "//" and text:sub(behind, behind + 1) ~= "/*" then

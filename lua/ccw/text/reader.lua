@@ -107,34 +107,35 @@ local blank = (S " \t\r\n" ^ 1 + comment) ^ 0 * Cp()
 
 --- reader:peek() -> byte. The next that is neither space nor comment, nil at the end.
 function reader:peek()
-  local at = self.at
-  local b = byte(self.text, at)
+  local at, text = self.at, self.text
+  local b = byte(text, at)
   if b == 32 then -- mostly it is one space
     at = at + 1
-    b = byte(self.text, at)
+    b = byte(text, at)
   end
   if not b or b > 32 and b ~= 47 then
     self.at = at
     return b
   end
-  self.at = blank:match(self.text, at)
-  return byte(self.text, self.at)
+  at = blank:match(text, at)
+  self.at = at
+  return byte(text, at)
 end
+
+local codes = {}
+for code = 0, 255 do codes[string.char(code)] = code end
 
 --- reader:accept(char) -> boolean. Takes a character, if it is the next.
 function reader:accept(char)
-  if self:peek() ~= byte(char) then return false end
+  local code = codes[char]
+  if byte(self.text, self.at) ~= code and self:peek() ~= code then return false end
   self.at = self.at + 1
   return true
 end
 
 --- reader:expect(char, what). Takes a character, or raises: expected 'char' `what`.
 function reader:expect(char, what)
-  if self:peek() == byte(char) then
-    self.at = self.at + 1
-  else
-    self:fail(self.at, "expected '%s' %s, got %s", char, what, self:got())
-  end
+  if not self:accept(char) then self:fail(self.at, "expected '%s' %s, got %s", char, what, self:got()) end
 end
 
 --- reader:take(pattern) -> string, or nil. Takes what a Lua pattern "^(...)()" finds next.
@@ -220,6 +221,9 @@ end
 
 local closing = { [40] = 41, [91] = 93, [123] = 125, [60] = 62 }
 
+--- one_line(text) -> string. A line that has the same meaning.
+function M.one_line(text) return find(text, "\n", 1, true) and text:gsub("%s*\n%s*", " ") or text end
+
 --- reader:balanced([what]) -> string. The text of a bracket, up to the one that closes it, strings skipped, comments left out and what
 -- aliases stand for put in.
 function reader:balanced(what)
@@ -265,7 +269,7 @@ function reader:balanced(what)
   until #open == 0
   parts[#parts + 1] = text:sub(first, at - 1)
   self.at = at
-  return (table.concat(parts):gsub("%s*\n%s*", " "))
+  return M.one_line(#parts == 1 and parts[1] or table.concat(parts))
 end
 
 --- reader:skip_value(). Goes over an attribute or a type as far as its brackets and its line go.

@@ -6,25 +6,28 @@ local errors = require "ccw.errors"
 
 local M = {}
 
+local match = string.match
+
 -- ---- element types
 
+local info = core.dtypes()
 local mlir_names, dtypes = {}, {}
-for name, info in pairs(core.dtypes()) do
+for name, one in pairs(info) do
   local mlir = name
-  if info.class == "PRED" then
+  if one.class == "PRED" then
     mlir = "i1"
-  elseif info.class == "SIGNED" and info.bits > 1 then
-    mlir = "i" .. info.bits
-  elseif info.class == "UNSIGNED" then
-    mlir = "ui" .. info.bits
-  elseif info.class == "COMPLEX" then
-    mlir = ("complex<f%d>"):format(info.bits // 2)
-  elseif info.class == "FLOAT" and name:find "^f%d+e" then
+  elseif one.class == "SIGNED" and one.bits > 1 then
+    mlir = "i" .. one.bits
+  elseif one.class == "UNSIGNED" then
+    mlir = "ui" .. one.bits
+  elseif one.class == "COMPLEX" then
+    mlir = ("complex<f%d>"):format(one.bits // 2)
+  elseif one.class == "FLOAT" and name:find "^f%d+e" then
     mlir = "f" .. name:sub(2):upper()
   end
-  if info.class ~= "TOKEN" and name ~= "s1" then
+  if one.class ~= "TOKEN" and name ~= "s1" then
     mlir_names[name], dtypes[mlir] = mlir, name
-    if info.class == "SIGNED" then dtypes["s" .. mlir] = name end
+    if one.class == "SIGNED" then dtypes["s" .. mlir] = name end
   end
 end
 
@@ -297,6 +300,7 @@ end
 
 --- check_layout(order, rank) -> nil, or what is wrong with it.
 function M.check_layout(order, rank)
+  if #order == rank and M.is_row_major(order) then return nil end -- as it mostly is
   local seen = {}
   for _, dim in ipairs(order) do
     if math.type(dim) ~= "integer" or dim < 0 or dim >= rank or seen[dim] then
@@ -315,18 +319,45 @@ function M.is_row_major(order)
   return not order.more
 end
 
+local ranks, known_ranks = {}, 0
+
 --- rank(type) -> integer, or nil. Dims of an array, known or not.
 function M.rank(text)
-  local dims = text:match "^[%w_]+%[([^%]]*)%]$"
-  if not dims or dims == "*" then return nil end
-  return dims == "" and 0 or select(2, dims:gsub(",", ",")) + 1
+  local rank = ranks[text]
+  if rank == nil then
+    local dims = match(text, "^[%w_]+%[([^%]]*)%]$")
+    rank = dims and dims ~= "*" and (dims == "" and 0 or select(2, dims:gsub(",", ",")) + 1)
+    if known_ranks == 2000 then ranks, known_ranks = {}, 0 end
+    ranks[text], known_ranks = rank or false, known_ranks + 1
+  end
+  return rank or nil
 end
+
+local shapes, known_shapes = {}, 0 -- memory of what was read
 
 --- read_hlo(reader, layouts) -> string. The shape at the reader. `layouts` gets the layout of each array in it, one after the other: a
 -- list, or false where none is said.
 function M.read_hlo(reader, layouts)
   local b = reader:peek()
   local start = reader.at
+  local text, behind = match(reader.text, "^(%l[%w]*%[[%d,]*%]%f[^%]]{?[%d,]*}?)()", start)
+  local found = shapes[text]
+  if found then
+    reader.at = behind
+    layouts[#layouts + 1] = found.order and table.move(found.order, 1, #found.order, 1, {}) or false
+    return found.type
+  end
+  local type = M.read_shape(reader, layouts, b, start)
+  if text and reader.at == behind and #text < 100 then
+    if known_shapes == 2000 then shapes, known_shapes = {}, 0 end
+    local order = layouts[#layouts]
+    shapes[text], known_shapes = { type = type, order = order and table.move(order, 1, #order, 1, {}) }, known_shapes + 1
+  end
+  return type
+end
+
+--- The same, slowly.
+function M.read_shape(reader, layouts, b, start)
   if b == 40 then
     reader.at = start + 1
     local parts = {}
@@ -344,7 +375,7 @@ function M.read_hlo(reader, layouts)
       or reader:fail(at, "expected a size, got %s", reader:got(at))
   end)
   local text = ("%s[%s]"):format(dtype, table.concat(dims, ","))
-  if core.dtypes()[dtype] then
+  if info[dtype] then
     check(reader, start, text)
   elseif dtype ~= "opaque" then
     reader:fail(start, "no dtype is called '%s'", dtype)
@@ -375,16 +406,16 @@ function M.layout_text(order) return ("{%s%s}"):format(table.concat(order, ","),
 function M.write_hlo(text, layouts, from)
   local parts = M.parts(text)
   if parts then
-    local shapes, arrays = {}, 0
+    local all, arrays = {}, 0
     for i, part in ipairs(parts) do
       local shape, n = M.write_hlo(part, layouts, from + arrays)
       if not shape then return nil, n end
-      shapes[i], arrays = shape, arrays + n
+      all[i], arrays = shape, arrays + n
     end
-    return tuple(shapes), arrays
+    return tuple(all), arrays
   end
   local dtype = text:match "^([%w_]+)%["
-  if not (core.dtypes()[dtype] or dtype == "opaque") or not M.rank(text) then return nil, ("HLO has no type %s"):format(text) end
+  if not (info[dtype] or dtype == "opaque") or not M.rank(text) then return nil, ("HLO has no type %s"):format(text) end
   local order = layouts and layouts[from] or M.default_layout(text)
   return text .. ((#order > 0 or order.more) and M.layout_text(order) or ""), 1
 end
