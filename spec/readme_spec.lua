@@ -76,6 +76,17 @@ describe("README.md", function()
     assert.same({}, missing)
   end)
 
+  it("links to headings that are there", function()
+    local headings, missing = {}, {}
+    for heading in readme:gmatch "\n#+ ([^\n]*)" do
+      headings[heading:lower():gsub("[^%w -]", ""):gsub(" ", "-")] = true
+    end
+    for link in readme:gmatch "%]%(#([^)]*)%)" do
+      if not headings[link] then missing[#missing + 1] = link end
+    end
+    assert.same({}, missing)
+  end)
+
   it("has blocks", function()
     assert.is_true(#blocks "lua" >= 4 and #blocks "c" >= 1 and #blocks "python" >= 1)
   end)
