@@ -27,12 +27,12 @@ local function gather_c(text)
   end
 end
 
--- A Lua doc comment goes on over the lines that start with "--".
+-- A Lua doc comment goes on over the lines that start with "--", or with "---" as its first one does.
 local function gather_lua(text)
   local lines = {}
   for line in (text .. "\n"):gmatch("(.-)\n") do
-    local first, more = line:match("^%-%-%- (.*)"), line:match("^%-%-%s?(.*)")
-    if first then
+    local first, more = line:match("^%-%-%- (.*)"), line:match("^%-%-%-?%s?(.*)")
+    if first and #lines == 0 then
       lines = { first }
     elseif #lines > 0 and more then
       lines[#lines + 1] = more
@@ -57,7 +57,12 @@ for i = 3, #arg do
   end
 end
 
+-- Methods of what is no kind of value to users are ccw's own.
 local names = {}
+for name in pairs(reference) do
+  local kind = name:match "^(%l+):"
+  if kind and not reference[kind] then reference[name] = nil end
+end
 for name in pairs(reference) do names[#names + 1] = name end
 table.sort(names)
 local rows = {}

@@ -42,6 +42,18 @@ local function run(environment, code)
   return (support.sh(("%s '%s' '%s'"):format(environment, support.program, path)))
 end
 
+--- Waits until no process runs whose number stands in a file: dead at once, it is gone when somebody looks after it.
+local function wait_for_end(note)
+  for pid in io.open(note):read("a"):gmatch "%d+" do
+    local state
+    repeat
+      local file = io.open("/proc/" .. pid .. "/stat")
+      state = file and file:read("a"):match "%) (%a)"
+      if file then file:close() end
+    until state ~= "S" and state ~= "R"
+  end
+end
+
 --- A folder for a cache of its own.
 local folders = 0
 local function new_folder()
@@ -218,14 +230,7 @@ describe("a compiler", function()
     local note = support.temporary() .. "/pids"
     local script = write_script("hang", ("sleep 600 & echo $$ $! >'%s'\nwait\n"):format(note))
     assert.equal(("DEADLINE_EXCEEDED: %s took more than 0.5 s and was ended\n"):format(script), with(script, 0.5))
-    for pid in io.open(note):read("a"):gmatch "%d+" do
-      local state
-      repeat -- it is dead at once, and gone when somebody looks after it
-        local file = io.open("/proc/" .. pid .. "/stat")
-        state = file and file:read("a"):match "%) (%a)"
-        if file then file:close() end
-      until state ~= "S" and state ~= "R"
-    end
+    wait_for_end(note)
   end)
 
   it("that closes its output and hangs is ended, too", function()
@@ -244,6 +249,50 @@ describe("a compiler", function()
     assert.equal("UNAVAILABLE: scale.so: the compiler left no code there\n", with(script))
   end)
 
+  --- Runs the program, which compiles, and sends it a signal as soon as the compiler has written its note.
+  local function signal(which, environment, program, note)
+    os.remove(note)
+    local output = support.sh(("%s '%s' '%s' & program=$!\nuntil test -s '%s'; do kill -0 $program || break; done\n" ..
+      "kill -%s $program; wait $program 2>/dev/null; echo $?"):format(environment, support.program,
+      support.write("signal.lua", program), note, which))
+    wait_for_end(note)
+    return output
+  end
+
+  it("ends with Ctrl-C, its children too, and leaves no folder", function()
+    local note, cache = support.temporary() .. "/noted", new_folder()
+    local script = write_script("slow", ("sleep 600 &\necho $$ $! >'%s.new' && mv '%s.new' '%s'\nwait\n"):format(note, note, note))
+    assert.matches("^ccw: [^\n]*interrupted\n.*\n1\n$",
+      signal("INT", ("CCW_CACHE='%s' CC='%s'"):format(cache, script), code:format(60), note))
+    assert.equal("", support.sh(("ls '%s'"):format(cache)))
+  end)
+
+  it("does not outlive ccw", function()
+    local note = support.temporary() .. "/noted"
+    local script = write_script("slow", ("sleep 600 &\necho $$ $! >'%s.new' && mv '%s.new' '%s'\nwait\n"):format(note, note, note))
+    assert.matches("^137\n$", signal("KILL", ("CCW_CACHE='%s' CC='%s'"):format(new_folder(), script), code:format(60), note))
+  end)
+
+  it("that is a library ends with Ctrl-C and with ccw, too", function()
+    local note, library = support.temporary() .. "/noted", support.temporary() .. "/libnvrtc.so.12"
+    local names = "CreateProgram AddNameExpression GetLoweredName GetProgramLogSize GetProgramLog GetErrorString GetCUBINSize " ..
+      "GetCUBIN GetPTXSize GetPTX"
+    local source = support.write("nvrtc.c", "#include <stdio.h>\n#include <unistd.h>\n" ..
+      names:gsub("%w+", "int nvrtc%0(void) { return 0; }\n") .. ([[
+      int nvrtcCompileProgram(void)
+      {
+        FILE *note = fopen("%s", "w");
+        fprintf(note, "%%d\n", getpid());
+        fclose(note);
+        for (;;) pause();
+      }]]):format(note))
+    support.sh(("cc -shared -fPIC -o '%s' '%s'"):format(library, source))
+    local compiles = "print(require \"ccw.core\".compile { language = \"cuda\", architecture = \"sm_90\", text = \"int x;\" })"
+    local environment = ("CCW_CACHE='%s' CCW_NVRTC='%s'"):format(new_folder(), library)
+    assert.matches("interrupted\n.*\n1\n$", signal("INT", environment, compiles, note))
+    assert.equal("137\n", signal("KILL", environment, compiles, note))
+  end)
+
   it("leaves no process and no file behind", function()
     local cache = new_folder()
     local output = run(("CCW_CACHE='%s'"):format(cache), [[
@@ -255,7 +304,7 @@ describe("a compiler", function()
       print(io.open("/proc/" .. own .. "/task/" .. own .. "/children"):read "a" == "")]])
     assert.equal("true\n", output)
     local names = support.sh(("cd '%s' && find . -mindepth 1 | sed 's/[0-9a-f]\\{32\\}/KEY/' | sort"):format(cache))
-    assert.matches("^./KEY\n./KEY/about\n./KEY/source%-%x+.so\n$", names)
+    assert.matches("^./KEY\n./KEY/about\n./KEY/source%-%x+.so\n$", (names:gsub("^./.in%-use\n", "")))
   end)
 end)
 
@@ -359,6 +408,50 @@ describe("the cache of compiled code", function()
       :format(cache, cache, cache, cache))
     run(("CCW_CACHE='%s'"):format(cache), compile .. ("compile(%s)"):format(request()))
     assert.equal("making-new\n", support.sh(("ls '%s' | grep making"):format(cache)))
+  end)
+
+  --- A request for a library of 700 KiB that does not do much.
+  local function large(name)
+    return ("{ language = \"c\", name = \"%s.c\", text = \"char large[700 << 10] = { 1 };\" }"):format(name)
+  end
+
+  it("holds no more than it may, and lets go of what was used least recently", function()
+    local environment = ("CCW_CACHE='%s' CCW_CACHE_SIZE=2"):format(new_folder())
+    local function now(name) return run(environment, compile .. ("compile(%s)"):format(large(name))) end
+    assert.equal("compiled\n", now "a")
+    assert.equal("compiled\n", now "b")
+    assert.equal("kept\n", now "a")
+    assert.equal("compiled\n", now "c")
+    assert.equal("kept\n", now "a")
+    assert.equal("kept\n", now "c")
+    assert.equal("compiled\n", now "b")
+  end)
+
+  it("keeps what a process uses that still lives", function()
+    local cache, done = new_folder(), support.temporary() .. "/done"
+    local environment = ("CCW_CACHE='%s' CCW_CACHE_SIZE=0"):format(cache)
+    local user = support.write("user.lua", compile .. ("io.stdout:setvbuf 'no'\ncompile(%s) io.read() print(compile(%s))"):format(
+      large "used", large "used"))
+    local other = support.write("other.lua", compile .. ("print(compile(%s))"):format(large "other"))
+    local third = support.write("third.lua", compile .. ("compile(%s)"):format(large "third"))
+    local pipe = support.temporary() .. "/pipe"
+    local output = support.sh(([[
+      mkfifo '%s'; %s '%s' '%s' <'%s' >'%s' & user=$!
+      exec 3>'%s'
+      until grep -q compiled '%s'; do kill -0 $user || break; done
+      %s '%s' '%s'
+      echo >&3; wait $user; cat '%s'
+      %s '%s' '%s'; ls '%s' | wc -l]]):format(pipe, environment, support.program, user, pipe, done, pipe, done, environment,
+      support.program, other, done, environment, support.program, third, cache))
+    assert.matches("^compiled\n" .. cache:gsub("%p", "%%%0") .. "/%x+/other%-%x+.so\ncompiled\nkept\n[^\n]*/used%-%x+.so\ncompiled\n1\n$",
+      output)
+  end)
+
+  it("is told its size as a number", function()
+    local code = compile .. ("compile(%s)"):format(request())
+    for _, size in ipairs { "much", "-1", "1G", "99999999999999999999" } do
+      assert.equal(("UNAVAILABLE: CCW_CACHE_SIZE=%s: expected a number of MiB\n"):format(size), run("CCW_CACHE_SIZE=" .. size, code))
+    end
   end)
 
   it("gives what it has in less than a millisecond", function()
@@ -529,10 +622,26 @@ describe("C74 the kernels of a source", function()
       "__global__ f<(",
       ("extern __shared__ "):rep(1e3), ("#"):rep(1e5), ("'"):rep(1e5),
       ("<"):rep(1e5), "template <__global__ void f() {}", ("{"):rep(1e5) .. "__global__ void f()", ("__global__ "):rep(1e3),
-      "\0\255__global__ void f()" } do
+      "\0\255__global__ void f()", "\"\\", "'" .. ("\\"):rep(1e3), ("{"):rep(4e5) .. "__global__ void f();", ("__global__ f()"):rep(3e4),
+      ("__global__ f("):rep(3e4), ("__global__ __launch_bounds__(1)"):rep(1e4), ("template<__global__ void f()"):rep(1e4),
+      ("__global__ f" .. ("<"):rep(2000) .. "("):rep(200) } do
       assert.is_table(kernel_source.kernels(text))
       kernel_source.for_sim("a.cu", text)
     end
+  end)
+
+  it("are hidden where namespaces are deeper than compilers take, or names longer", function()
+    local found, is_hidden = kernel_source.kernels(("namespace a {"):rep(250) .. "__global__ void f();")
+    assert.same({ ("a::"):rep(250) .. "f", false }, { found[1].name, is_hidden })
+    for _, text in ipairs { ("namespace a {"):rep(300), ("namespace abc_def {"):rep(150) } do
+      assert.same({ {}, true, false }, { kernel_source.kernels(text .. "__global__ void f();") })
+    end
+  end)
+
+  it("are listed up to twenty", function()
+    local many = {}
+    for i = 1, 25 do many[i] = { name = "k" .. i } end
+    assert.matches("a.cu has no kernel 'f'; it has k1, k2, .*, k20, and 5 more$", (select(3, kernel_source.resolve("a.cu", "f", many))))
   end)
 end)
 

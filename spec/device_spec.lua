@@ -21,7 +21,7 @@ for _, name in ipairs(all) do
       assert.equal(name, device.name)
       assert.equal(math.tointeger(name:match "%d+$" or 0), device.ordinal)
       assert.is_true(#device.description > 0)
-      assert.equal(name .. ":", tostring(device):match "^[^:]*:?%d*:")
+      assert.equal(name, tostring(device):match "^(.-)[:,] ")
       assert.is_true(device.memory >= 0 and device.memory_free <= device.memory)
       assert.equal(device, ccw.device(name))
       assert.equal(device, ccw.device(device))
@@ -227,6 +227,13 @@ describe("CC-30 devices", function()
 
   it("keep what they are told", function()
     assert.equal("cuda", ccw.device("sim:2", { as = "CUDA" }).platform)
+    assert.equal("sim", ccw.device("sim:2", { as = "SIM" }).platform)
+    refuses("NOT_FOUND", "as: no platform is called 'CUBA', and no handler is registered for it; near: cuda", ccw.device, "sim:2",
+      { as = "CUBA" })
+    refuses("NOT_FOUND", "as: no platform is called 'abacus', and no handler is registered for it", ccw.device, "sim:2",
+      { as = "abacus" })
+    ccw.register("spec.abacus", kernels.scale, "Abacus")
+    assert.equal("abacus", ccw.device("sim:2", { as = "ABACUS" }).platform)
     assert.equal("sim", ccw.device("sim:2", { as = "SIM" }).platform)
     refuses("UNIMPLEMENTED", "host: as: the host is the host", ccw.device, "host", { as = "CUDA" })
     refuses("UNIMPLEMENTED", "host: set: there is nothing to set of the host", ccw.device, "host", { seed = 1 })

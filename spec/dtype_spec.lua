@@ -97,8 +97,15 @@ describe("CC-40 floats", function()
       assert.equal(bytes, support.hex(x), dtype)
     end
     assert.equal("80", support.hex(ccw.f8e8m0fnu { 1.5 })) -- 2.0: halfway rounds up
+    assert.equal("0080ff", support.hex(ccw.f8e8m0fnu { 5.877472e-39, 1.5 - 2 ^ -52, 1e-300 })) -- an f32 first, as in ml_dtypes
     assert.equal("f8e4m3fn[1] {3.25}", tostring(ccw.f8e4m3fn { math.pi }))
     assert.equal("7a", support.hex(ccw.f4e2m1fn { -1, 6.5 })) -- no infinity: the largest, 6, stands for all beyond
+  end)
+
+  it("keep what they are given, each of them", function()
+    for name, about in pairs(core.dtypes()) do
+      if about.class == "FLOAT" then assert.equal(name .. "[2] {1, 2}", tostring(ccw[name] { 1, 2 })) end
+    end
   end)
 
   it("print the shortest text that reads back", function()

@@ -31,7 +31,7 @@ for _, vendor in ipairs(vendors) do
   local name = vendor.name
 
   describe("the backend on " .. name, function()
-    it("keeps what is promised", function()
+    it("keeps what is promised #threads", function()
       assert.equal("0 broken\n", run("drivers", ("%s '%s'"):format(name, support.temporary())))
     end)
 

@@ -6,7 +6,7 @@ local function run(program, arguments)
   return support.sh(("TSAN_OPTIONS=die_after_fork=0 '%s/spec/%s' %s"):format(support.build, program, arguments or ""))
 end
 
-describe("C78 the runtime under load", function()
+describe("C78 the runtime under load #threads", function()
   it("keeps its promises to eight threads at once, and leaves nothing behind", function()
     local output, good = run("load", "1")
     assert.equal("0 broken\n", (output:gsub("[^\n]* calls [^\n]*\n", "")))

@@ -3,12 +3,25 @@ local ccw = require "ccw"
 local support = require "spec.support"
 
 local kernels = ccw.load(support.kernels)
+local sim = ccw.device "sim:0"
+local set = ccw.kernel { name = "set", source = "__global__ void set(int *x, int n) { *x = n; }" }
+
+--- Work of devices, each made anew. What was left in the middle of something is forgotten before.
+local function work()
+  sim:reset()
+  local stream, closed = sim:stream(), sim:stream()
+  closed:close()
+  return stream, closed, stream:record(), stream:begin_capture():end_capture()
+end
 
 --- Values of every type, each made anew: some of what they are given to keeps them.
 local function values()
   local closed = ccw.f32 { 1 }
   closed:close()
+  local stream, closed_stream, event, graph = work()
   return {
+    device = sim, other_device = ccw.device "sim:1", stream = stream, closed_stream = closed_stream, event = event, graph = graph,
+    kernel = set,
     ["nil"] = nil, ["false"] = false, ["true"] = true, integer = 3, float = 1.5, nan = 0 / 0, huge = math.huge,
     string = "x", empty = "", binary = "\0\xFF", table = {}, list = { 1, 2 }, names = { x = 1 }, hole = { 1, nil, 3 },
     ["function"] = function() end, thread = coroutine.create(print), file = io.stdout, buffer = ccw.f32 { 1 }, closed = closed,
@@ -23,6 +36,8 @@ for name in pairs(values()) do names[#names + 1] = name end
 --- Every function with arguments that are right.
 local function functions()
   local x, error_object = ccw.f32 { 1 }, select(2, ccw.try(ccw.type, ""))
+  local stream, _, event, graph = work()
+  local arguments = { ccw.s32({ 1 }):to "sim:0", 1 }
   return {
     { "array", ccw.array, "f32[1]", 1 },
     { "iota", ccw.iota, "f32[1]", 0 },
@@ -38,8 +53,11 @@ local function functions()
     { "find", ccw.find, "misuse", "Host" },
     { "call", ccw.call, kernels.scale, { x }, "f32[1]", { s = ccw.f32(1) }, {} },
     { "prepare", ccw.prepare, kernels.scale, { x }, "f32[1]", { s = ccw.f32(1) }, {} },
-    { "handler", kernels.handler, kernels, "scale" },
-    { "names", kernels.names, kernels },
+    { "library:handler", kernels.handler, kernels, "scale" },
+    { "library:names", kernels.names, kernels },
+    { "library:path", kernels.path, kernels },
+    { "library:registered", kernels.registered, kernels },
+    { "library:refused", kernels.refused, kernels },
     { "fill", x.fill, x, 1 },
     { "as", x.as, x, "f64" },
     { "reshape", x.reshape, x, "f32[1,1]" },
@@ -55,6 +73,28 @@ local function functions()
     { "len", getmetatable(x).__len, x },
     { "tostring", tostring, x },
     { "error", getmetatable(error_object).__tostring, error_object },
+    { "to", x.to, x, "sim:0" },
+    { "device", ccw.device, "sim:0", {} },
+    { "device:stream", sim.stream, sim },
+    { "device:sync", sim.sync, sim },
+    { "device:reset", sim.reset, sim },
+    { "device:allocations", sim.allocations, sim },
+    { "stream:sync", stream.sync, stream },
+    { "stream:done", stream.done, stream },
+    { "stream:record", stream.record, stream, event },
+    { "stream:wait", stream.wait, stream, event },
+    { "stream:begin_capture", stream.begin_capture, stream },
+    { "stream:end_capture", stream.end_capture, ccw.device("sim:1"):reset():stream():begin_capture() },
+    { "stream:close", stream.close, stream },
+    { "event:sync", event.sync, event },
+    { "event:seconds_since", event.seconds_since, event:sync(), event },
+    { "event:close", event.close, event },
+    { "graph:launch", graph.launch, graph, sim:stream() },
+    { "graph:close", graph.close, graph },
+    { "compile", ccw.compile, "int f(void);", {} },
+    { "library:compiled", kernels.compiled, kernels },
+    { "kernel", ccw.kernel, { name = "set", source = "__global__ void set(int *x) { *x = 1; }" } },
+    { "kernel:launch", set.launch, set, { grid = 1, args = arguments } },
   }
 end
 
@@ -74,11 +114,18 @@ for _, row in ipairs(functions()) do
             for _, other in ipairs(functions()) do if other[1] == row[1] then fresh = other end end
             local arguments = table.pack(table.unpack(fresh, 2))
             arguments[position + 1] = values()[name]
-            local ok, err = pcall(arguments[1], table.unpack(arguments, 2, #row - 1))
+            local ok, err = pcall(function()
+              local result = arguments[1](table.unpack(arguments, 2, #row - 1))
+              return result
+            end)
+            if not ok and type(err) == "string" then
+              assert.matches("^[^:]*misuse_spec.lua:%d+: ", err, 1, false, ("%s as argument %d"):format(name, position))
+            end
             if not ok and type(err) == "string" then
               local place = tonumber(err:match "bad argument #(%d+) to")
-              -- index speaks of elements, and what is closed says so instead
-              local is_placed = place == position or row[1]:find "index" or err:find " is closed"
+              -- methods may count from what follows the colon, index speaks of elements, what is closed says so instead
+              local is_placed = place == position or (row[1]:find ":" and place == position - 1) or row[1]:find "index"
+                or err:find " is closed"
               assert.is_truthy(is_placed, ("%s as argument %d: %s"):format(name, position, err))
             elseif not ok then
               assert.is_string(err.code, ("%s as argument %d"):format(name, position))
@@ -88,5 +135,60 @@ for _, row in ipairs(functions()) do
         end)
       end
     end
+  end)
+end
+
+--- Functions that take options: the position of these, what calls it with them, and options that are right.
+local with_options = {
+  {
+    name = "device", position = 2, call = function(options) ccw.device("sim:2", options) end, right = {},
+    options = { "as", "seed", "memory", "time_limit", "warp_size", "fail_allocation", "fail_launch", "fail_copy", "fail_synchronize" },
+  },
+  {
+    name = "compile", position = 2, call = function(options) ccw.compile("int f(void);", options) end, right = {},
+    options = { "language", "flags", "name", "time_limit" },
+  },
+  {
+    name = "kernel", position = 1, call = function(options) ccw.kernel(options) end,
+    right = { name = "set", source = "__global__ void set(int *x) { *x = 1; }" },
+    options = { "source", "file", "name", "device", "architecture", "flags", "time_limit" },
+  },
+  {
+    name = "launch", position = 1, call = function(options) set:launch(options) end,
+    right = { grid = 1, args = { ccw.s32({ 1 }):to "sim:0", 1 } },
+    options = { "grid", "block", "over", "args", "stream", "shared" },
+  },
+}
+
+for _, row in ipairs(with_options) do
+  describe("case C77: options of " .. row.name, function()
+    local function check(option, wrap)
+      local what = " as " .. tostring(option)
+      for _, name in ipairs(names) do
+        local options = {}
+        for key, value in pairs(row.right) do options[key] = value end
+        options[option] = wrap(values()[name])
+        local ok, err = pcall(row.call, options)
+        if not ok and type(err) == "string" then
+          local known = ("^[^:]*misuse_spec.lua:%%d+: bad argument #%d to '%s' %%("):format(row.position, row.name)
+          local is_well = err:match(known) or err:match "^[^:]*misuse_spec.lua:%d+: this %w+ is closed$"
+          assert.is_truthy(is_well, name .. what .. ": " .. err)
+        elseif not ok then
+          assert.is_string(err.code, name .. what)
+          assert.is_string(err.message)
+        end
+      end
+    end
+
+    for _, option in ipairs(row.options) do
+      it("are refused, or well, with any value as " .. option, function() check(option, function(value) return value end) end)
+      it("are refused, or well, with any value in a list as " .. option, function()
+        check(option, function(value) return { value } end)
+      end)
+    end
+
+    it("are refused, or well, with any value under a name that is none", function()
+      for _, option in ipairs { "bogus", 1, true } do check(option, function(value) return value end) end
+    end)
   end)
 end

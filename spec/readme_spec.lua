@@ -66,6 +66,27 @@ describe("README.md", function()
     end)
   end
 
+  it("names files that are there", function()
+    local missing = {}
+    for path in readme:gmatch "`([%a_]+/[%w_./-]+)`" do
+      local top = path:match "^%a+"
+      local is_ours = top == "core" or top == "kernels" or top == "lua" or top == "scripts" or top == "spec"
+      if is_ours and not path:find "NAME" and not support.exists(support.root .. "/" .. path) then missing[#missing + 1] = path end
+    end
+    assert.same({}, missing)
+  end)
+
+  it("links to headings that are there", function()
+    local headings, missing = {}, {}
+    for heading in readme:gmatch "\n#+ ([^\n]*)" do
+      headings[heading:lower():gsub("[^%w -]", ""):gsub(" ", "-")] = true
+    end
+    for link in readme:gmatch "%]%(#([^)]*)%)" do
+      if not headings[link] then missing[#missing + 1] = link end
+    end
+    assert.same({}, missing)
+  end)
+
   it("has blocks", function()
     assert.is_true(#blocks "lua" >= 4 and #blocks "c" >= 1 and #blocks "python" >= 1)
   end)

@@ -130,6 +130,19 @@ describe("CC-30 a call on a simulated GPU", function()
     assert.matches("sim_spec.lua:%d+$", site)
   end)
 
+  it("makes room for streams by those that nobody has any more", function()
+    local other = ccw.device "sim:1"
+    collectgarbage "stop"
+    for _ = 1, 2000 do other:stream() end
+    collectgarbage "restart"
+    local kept = {}
+    local _, err = ccw.try(function()
+      for i = 1, 2000 do kept[i] = other:stream() end
+    end)
+    assert.equal("RESOURCE_EXHAUSTED: sim:1: more than 1024 streams", tostring(err))
+    for _, stream in ipairs(kept) do stream:close() end
+  end)
+
   it("refuses a kernel memory of another device", function()
     local other = ccw.iota("f32[4]"):to "sim:1"
     local kernel = ccw.kernel { name = "look", source = "__global__ void look(const float *x, float *y) { y[0] = x[0]; }" }

@@ -596,7 +596,7 @@ describe("a worker", function()
   end)
 
   it("says what it could not answer", function()
-    local worker <close> = core.worker(function() error "no" end)
-    assert.same({ nil, "exit 70" }, { worker:ask("", 10) })
+    local code = [[print(require "ccw.core".worker(function() error("no", 0) end):ask("", 10))]]
+    assert.equal("ccw: a question was not answered: no\nnil\texit 70\n", (support.sh(("'%s' -e '%s'"):format(support.program, code))))
   end)
 end)

@@ -61,14 +61,14 @@ extern const ccw_compiler ccw_compiler_c, ccw_compiler_cxx, ccw_compiler_sim, cc
 /* ---- the parts ---- */
 
 /* Runs a program without a shell, reading nothing, and collects what it prints, up to a limit. `environment` may be NULL: this
- * process's own. UNAVAILABLE: it cannot be started. DEADLINE_EXCEEDED: it took longer, and was killed with all its children.
- * ABORTED: a signal ended it. */
+ * process's own. UNAVAILABLE: it cannot be started. DEADLINE_EXCEEDED, CANCELLED: it took longer than the source allows, or is not wanted
+ * any more, and was killed with all its children, as it is when this process ends. ABORTED: a signal ended it. */
 CCW_MUST_USE ccw_status ccw_program_run(
-    char *const *words, char *const *environment, double seconds, ccw_text *output, int *out_exit);
+    const ccw_source *source, char *const *words, char *const *environment, ccw_text *output, int *out_exit);
 
 /* The same of a function of ours, in a copy of this process: for what may crash or hang. What it returns is the exit. */
-CCW_MUST_USE ccw_status ccw_child_run(
-    int (*function)(void *context), void *context, const char *what, double seconds, ccw_text *output, int *out_exit);
+CCW_MUST_USE ccw_status ccw_child_run(const ccw_source *source, int (*function)(void *context), void *context,
+    const char *what, ccw_text *output, int *out_exit);
 
 /* The file of a program: of a name without a slash the first in PATH. False: there is none. */
 bool ccw_program_find(const char *name, ccw_text *out_path);
@@ -88,6 +88,15 @@ CCW_MUST_USE ccw_status ccw_cache_begin(const ccw_text *cache, ccw_text *out_fol
 
 /* Keeps what was compiled in there, and says where it is then. */
 CCW_MUST_USE ccw_status ccw_cache_keep(const ccw_text *cache, ccw_compilation *c, ccw_compiled *compiled);
+
+/* How much the cache may hold: $CCW_CACHE_SIZE MiB, or 512. UNAVAILABLE: it is no number. */
+CCW_MUST_USE ccw_status ccw_cache_limit(uint64_t *out_bytes);
+
+/* Says that this process uses an entry, which nobody removes as long as it lives. */
+void ccw_cache_use(const ccw_text *cache, const ccw_text *entry);
+
+/* Removes what nobody uses, the least recently used first, until the cache is no larger than it may be. */
+void ccw_cache_shrink(const ccw_text *cache);
 
 /* Removes a folder and the files in it. An empty name is fine. */
 void ccw_cache_discard(const ccw_text *folder);

@@ -142,6 +142,8 @@ static void make_folders(char *path)
 ccw_status ccw_cache_open(ccw_text *out_folder)
 {
   struct stat about;
+  uint64_t limit;
+  CCW_TRY(ccw_cache_limit(&limit));
   if (!find_place(out_folder))
     return ccw_unavailable("there is no folder to compile in: set CCW_CACHE to one, or HOME");
   CCW_TRY(ccw_text_status(out_folder));
@@ -281,13 +283,24 @@ static bool read_entry(
   return good;
 }
 
+/* An entry was used now. */
+static void touch(const ccw_text *folder)
+{
+  ccw_text path = {0};
+  ccw_text_add(&path, "%s/about", folder->data);
+  if (!path.failed) utimensat(AT_FDCWD, path.data, NULL, 0);
+  ccw_text_free(&path);
+}
+
 bool ccw_cache_find(const ccw_text *cache, const ccw_text *recipe, ccw_compiled *out_compiled)
 {
   ccw_text folder = {0}, about = {0}, path = {0};
   XLA_FFI_ByteSpan parts[PARTS];
   entry_folder(cache, recipe, &folder);
+  if (!folder.failed) ccw_cache_use(cache, &folder);
   bool found = read_entry(&folder, recipe, &about, parts, &path);
   if (found) {
+    touch(&folder);
     *out_compiled = (ccw_compiled){.path = path, .was_kept = true};
     ccw_text_add_bytes(&out_compiled->symbols, parts[PART_SYMBOLS].ptr, parts[PART_SYMBOLS].len);
     ccw_text_add_bytes(&out_compiled->log, parts[PART_LOG].ptr, parts[PART_LOG].len);
@@ -419,8 +432,10 @@ ccw_status ccw_cache_keep(const ccw_text *cache, ccw_compilation *c, ccw_compile
   if (!status.code) status = write_about(c, compiled);
   unlink(c->input.data);
   if (c->uses.length > 0) unlink(c->uses.data);
+  if (!status.code) ccw_cache_use(cache, &entry);
   if (!status.code) status = place(cache, c, &entry);
   if (!status.code) status = find_code(&entry, &c->recipe, &compiled->path);
+  if (!status.code) ccw_cache_shrink(cache);
   ccw_text_free(&entry);
   return status;
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -71,6 +72,30 @@ static double seconds_now(void)
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* A process that waits for the end of this one and then kills the group: a compiler's driver, told to end, would leave the compiler
+ * proper behind. It is woken when this thread ends, which waits here. Below 0: there is none. */
+static pid_t guard(pid_t group)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t parent = getpid(), guardian = fork();
+  if (guardian == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    siginfo_t why;
+    while (getppid() == parent) sigwaitinfo(&all, &why);
+    kill(-group, SIGKILL);
+    _exit(0);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return guardian;
+}
+
+static void collect(pid_t child, int *out_how)
+{
+  while (waitpid(child, out_how, 0) < 0 && errno == EINTR) {}
+}
+
 /* Starts it in a process group of its own, so that the compiler proper, which its driver starts, can be killed with it, and with
  * the signals of a process that nobody has touched. Returns an errno. */
 static int start(char *const *words, char *const *environment, int output, pid_t *out_child)
@@ -110,34 +135,45 @@ static bool read_part(int from, int milliseconds, ccw_text *output)
 }
 
 /* Reads until the program ends: it may close its output before, and leave processes behind that hold it open. Where this process
- * has somebody else collect its children, how it ended is not known, and taken for good. False: the time was up. */
-static bool wait_for(pid_t child, int from, double deadline, ccw_text *output, int *out_how)
+ * has somebody else collect its children, how it ended is not known, and taken for good. DEADLINE_EXCEEDED, CANCELLED: it still runs. */
+static ccw_status wait_for(
+    const ccw_source *source, const char *what, pid_t child, int from, ccw_text *output, int *out_how)
 {
+  double seconds = source->time_limit > 0 ? source->time_limit : CCW_COMPILE_SECONDS;
+  double deadline = seconds_now() + seconds;
   bool more = true;
   pid_t ended;
   *out_how = 0;
   while ((ended = waitpid(child, out_how, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
-    if (seconds_now() > deadline) {
-      kill(-child, SIGKILL);
-      while (waitpid(child, out_how, 0) < 0 && errno == EINTR) {}
-      return false;
-    }
+    if (seconds_now() > deadline) return ccw_deadline_exceeded("%s took more than %g s and was ended", what, seconds);
+    if (source->is_wanted && !source->is_wanted(source->context)) return ccw_cancelled("%s was interrupted", what);
     if (more)
       more = read_part(from, SLICE, output);
     else
       poll(NULL, 0, 1);
   }
   for (int read = 0; more && read < PIPE_HOLDS; read += PART) more = read_part(from, 0, output);
-  return true;
+  return ccw_ok();
 }
 
 /* Waits for a child that writes to a pipe, which is closed then. */
-static ccw_status attend(const char *what, pid_t child, int from, double seconds, ccw_text *output, int *out_exit)
+static ccw_status attend(
+    const ccw_source *source, const char *what, pid_t child, int from, ccw_text *output, int *out_exit)
 {
   int how;
-  bool in_time = wait_for(child, from, seconds_now() + seconds, output, &how);
+  pid_t guardian = guard(child);
+  ccw_status status = wait_for(source, what, child, from, output, &how);
   close(from);
-  if (!in_time) return ccw_deadline_exceeded("%s took more than %g s and was ended", what, seconds);
+  if (status.code) {
+    kill(-child, SIGKILL);
+    collect(child, &how);
+  }
+  if (guardian > 0) {
+    int ignored;
+    kill(guardian, SIGKILL);
+    collect(guardian, &ignored);
+  }
+  CCW_TRY(status);
   if (WIFSIGNALED(how)) return ccw_aborted("%s was ended by signal %d", what, WTERMSIG(how));
   *out_exit = WEXITSTATUS(how);
   return ccw_ok();
@@ -149,14 +185,14 @@ static ccw_status cannot_run(const char *what, int error)
 }
 
 ccw_status ccw_program_run(
-    char *const *words, char *const *environment, double seconds, ccw_text *output, int *out_exit)
+    const ccw_source *source, char *const *words, char *const *environment, ccw_text *output, int *out_exit)
 {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return cannot_run(words[0], errno);
   pid_t child;
   int error = start(words, environment ? environment : environ, ends[1], &child);
   close(ends[1]);
-  if (!error) return attend(words[0], child, ends[0], seconds, output, out_exit);
+  if (!error) return attend(source, words[0], child, ends[0], output, out_exit);
   close(ends[0]);
   return cannot_run(words[0], error);
 }
@@ -173,8 +209,8 @@ static void become_child(int output)
   dup2(output, 2);
 }
 
-ccw_status ccw_child_run(
-    int (*function)(void *context), void *context, const char *what, double seconds, ccw_text *output, int *out_exit)
+ccw_status ccw_child_run(const ccw_source *source, int (*function)(void *context), void *context, const char *what,
+    ccw_text *output, int *out_exit)
 {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return cannot_run(what, errno);
@@ -187,7 +223,7 @@ ccw_status ccw_child_run(
   close(ends[1]);
   if (child > 0) {
     setpgid(child, child); /* whoever is first: it is to be done before the child is killed */
-    return attend(what, child, ends[0], seconds, output, out_exit);
+    return attend(source, what, child, ends[0], output, out_exit);
   }
   close(ends[0]);
   return cannot_run(what, error);

@@ -266,8 +266,7 @@ static ccw_status compile(ccw_compilation *c, const family *f, ccw_compiled *out
   int code = 0;
   CCW_TRY(open_library(f, &t.library));
   CCW_TRY(ccw_words_list(&c->words, &t.options));
-  double seconds = c->source->time_limit > 0 ? c->source->time_limit : CCW_COMPILE_SECONDS;
-  ccw_status status = ccw_child_run(compile_in_child, &t, f->prefix, seconds, &out_compiled->log, &code);
+  ccw_status status = ccw_child_run(c->source, compile_in_child, &t, f->prefix, &out_compiled->log, &code);
   ccw_release(t.options, (c->words.count + 1) * sizeof *t.options);
   if (status.code == XLA_FFI_Error_Code_ABORTED) {
     ccw_status_free(status);

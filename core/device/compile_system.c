@@ -168,8 +168,7 @@ static ccw_status run_compiler(ccw_compilation *c, ccw_text *log, int *out_exit)
   CCW_TRY(ccw_words_list(&c->words, &words));
   ccw_status status = make_environment(&environment, &size);
   if (!status.code) {
-    status = ccw_program_run(
-        words, environment, c->source->time_limit > 0 ? c->source->time_limit : CCW_COMPILE_SECONDS, log, out_exit);
+    status = ccw_program_run(c->source, words, environment, log, out_exit);
     ccw_release(environment, size);
   }
   ccw_release(words, (c->words.count + 1) * sizeof *words);

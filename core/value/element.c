@@ -50,10 +50,11 @@ static double double_of_bits(uint64_t bits)
 }
 
 /* f8e8m0fnu: a power of two from 2^-127 to 2^127, or NaN; no zero, no sign. Halfway rounds up, and so does everything
- * between the two smallest numbers: ml_dtypes and XLA have it so. */
-static uint64_t encode_e8m0(double x)
+ * between the two smallest numbers; a number is an f32 first: ml_dtypes and XLA have it so. */
+static uint64_t encode_e8m0(double number)
 {
   enum { NAN_CODE = 0xFF, BIAS = 127 };
+  double x = (float)number;
   if (!(x > 0) || isinf(x)) return NAN_CODE;
   uint64_t bits = double_bits(x);
   int64_t exponent = (int64_t)(bits >> DOUBLE_MANTISSA) - DOUBLE_BIAS;

@@ -439,6 +439,8 @@ end
 -- - platform: the platform that the call has to have, such as "CUDA"; it is refused where its operands are elsewhere.
 -- - has_side_effect: true forbids the second run of a checked call. A call runs always and at once in any case.
 -- - api_version: 4, the typed FFI, and no other.
+-- - schedule: what HLO says of a call's place among others, a text; here calls run in their order.
+-- - literal: what HLO can hold and no runtime hands to a handler: it is refused.
 
 --- ccw.call(target, operands [, results [, attributes [, options]]]) -> results.
 -- Runs a custom call. The target is a handler, a table of handlers by stage, or a registered name. Operands are a list of

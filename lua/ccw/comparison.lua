@@ -4,7 +4,7 @@ local errors = require "ccw.errors"
 
 local M = {}
 
---- Relative tolerances when nobody says: a few units of the last place of each format.
+--- Relative tolerances when nobody says, by dtype: a few units of the last place of each format.
 local default_rtol = {
   f64 = 1e-12, f32 = 1e-5, f16 = 1e-3, bf16 = 1e-2, c128 = 1e-12, c64 = 1e-5,
   f8e5m2 = 0.25, f8e5m2fnuz = 0.25, f8e4m3 = 0.125, f8e4m3fn = 0.125, f8e4m3fnuz = 0.125, f8e4m3b11fnuz = 0.125,

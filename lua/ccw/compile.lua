@@ -44,13 +44,13 @@ local option_types = { language = "string", flags = "table", name = "string", ti
 --- ccw.compile(source [, options]) -> library.
 -- Compiles handlers written in C, which include <ccw/handler.h>, and loads them. The same source again gives the same library, without
 -- compiling; another one is another library. What does not compile is INVALID_ARGUMENT, with the errors and the lines of the source; its
--- field `log` has all that the compiler said. Options:
+-- field `log` has all that the compiler said.
+-- The compiler is $CC or $CXX, or the system's; Ctrl-C ends it. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or
+-- ~/.cache/ccw, up to 512 MiB or $CCW_CACHE_SIZE, a number of MiB. Warnings go to Lua's warn. Options:
 -- - language: "c", which it is unless this says "c++".
 -- - name: what messages call the source, "scale.c".
 -- - flags: a list of more flags for the compiler, {"-O3", "-lm"}.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
--- The compiler is $CC or $CXX, or the system's. What was compiled is kept in $CCW_CACHE, $XDG_CACHE_HOME/ccw or ~/.cache/ccw. Warnings
--- go to Lua's warn.
 function M.compile(source, options)
   local fail = misuse_of_compile
   errors.check(fail, 1, source, "string")

@@ -10,10 +10,27 @@ local option_types = {
   fail_launch = "integer", fail_copy = "integer", fail_synchronize = "integer",
 }
 
+--- The canonical name of a platform that devices answer to, or that some handler is registered for.
+local function known_platform(name)
+  local wanted, known = core.platform(name), {}
+  for _, row in ipairs(core.devices()) do known[#known + 1] = row[1]:match "^%a+" end
+  for i = 0, math.huge do
+    local _, platform = core.registered(i)
+    if not platform then break end
+    known[#known + 1] = platform
+  end
+  for _, platform in ipairs(known) do
+    if platform == wanted then return wanted end
+  end
+  local near = core.near(wanted, known)
+  errors.raise("NOT_FOUND", ("as: no platform is called '%s', and no handler is registered for it%s"):format(name,
+    near[1] and "; near: " .. table.concat(near, ", ") or ""))
+end
+
 --- ccw.device(name [, options]) -> device.
 -- The device of that name: "host"; "sim:0", "sim:1", ..., simulated GPUs, which are always there; "cuda:0", "rocm:0". "sim" is "sim:0".
 -- Options are for simulated devices, and stay until they are set anew:
--- - as: "CUDA" or "ROCM": the platform whose handlers are called for what is on it; "SIM" takes it back.
+-- - as: "CUDA" or "ROCM", or another platform that handlers are registered for: those are called for what is on it; "SIM" takes it back.
 -- - time_limit: seconds that a kernel may take, 10 unless it is set; 0 is no limit.
 -- - memory: bytes that it has.
 -- - seed: other than 0, work of several streams, and the blocks of a kernel, run in an order drawn from it. 0: each stream's work runs as
@@ -28,7 +45,7 @@ function M.device(name, options)
   local device = core.device(name)
   for option, value in next, options or {} do
     if option == "as" then
-      core.device_set_platform(device, core.platform(value))
+      core.device_set_platform(device, known_platform(value))
     else
       core.device_set(device, option, value)
     end
@@ -43,9 +60,7 @@ end
 -- wherever its name may stand.
 local methods = {}
 
-local function check_self(device, name)
-  if core.kind(device) ~= "device" then errors.misuse_of(name)(1, "a method is called with a colon, device:%s()", name) end
-end
+local function check_self(device, name) errors.check_self("device", name, device) end
 
 --- device:stream() -> stream. A new stream of work.
 function methods:stream()
@@ -142,15 +157,7 @@ core.event_metatable.__tostring = function(event) return select(2, core.kind(eve
 
 --- graph: work that was captured, see stream:begin_capture. graph:launch(stream) queues all of it; graph:close().
 local graph_meta = core.graph_metatable
-local graph_methods = graph_meta.__index
-
---- graph:launch(stream) -> graph. Queues all of it, with the memory that it was captured with.
-function graph_methods:launch(stream)
-  core.graph_launch(self, stream)
-  return self
-end
-
-graph_meta.__index = errors.index_of("graph", graph_methods)
+graph_meta.__index = errors.index_of("graph", graph_meta.__index)
 graph_meta.__tostring = function(graph) return select(2, core.kind(graph)) and "graph" or "closed graph" end
 
 local misuse_of_to = errors.misuse_of "to"
@@ -162,6 +169,7 @@ function core.buffer_metatable.methods.to(buffer, device)
   if core.kind(device) ~= "device" and type(device) ~= "string" then
     misuse_of_to(2, "expected a device or its name, got %s", core.kind(device) or type(device))
   end
+  errors.check_open(buffer)
   local there = core.device(device)
   if there == core.device_of(buffer) then return buffer end
   return core.copy_to(buffer, there, errors.site())

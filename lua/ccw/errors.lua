@@ -132,6 +132,24 @@ function M.check(fail, position, value, wanted, may_be_nil)
   fail(position, "expected a %s, got %s", wanted, core.kind(value) or type(value))
 end
 
+--- Raises misuse unless the value is a string, without a NUL.
+function M.check_text(fail, position, value)
+  M.check(fail, position, value, "string")
+  if value:find "\0" then fail(position, "the string holds a NUL") end
+end
+
+--- Raises misuse of a value that is closed.
+function M.check_open(value)
+  local kind, is_open = core.kind(value)
+  if not is_open then error(("this %s is closed"):format(kind), caller_level()) end
+end
+
+--- Raises misuse unless that method was called on an open value of its kind.
+function M.check_self(kind, method, value)
+  if core.kind(value) ~= kind then M.misuse_of(method)(1, "a method is called with a colon, %s:%s()", kind, method) end
+  M.check_open(value)
+end
+
 --- Raises an error object.
 function M.raise(code, message) error(setmetatable({ code = code, message = message }, meta), 0) end
 

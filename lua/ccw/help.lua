@@ -10,6 +10,7 @@ local M = {}
 local COLUMNS = 80 -- at most
 local kinds = { "buffer", "type", "scalar", "attributes", "signature", "binding", "pattern", "handler", "library", "call", "future",
   "device", "stream", "event", "graph", "kernel", "promise", "threads", "scratch", "description", "attribute", "options", "error" }
+M.kinds = kinds
 
 --- Adds a paragraph to lines, wrapped, all but its first line indented by so much.
 local function wrap(text, indent, lines)

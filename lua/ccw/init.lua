@@ -58,6 +58,8 @@ local ccw = {
   attribute_text = text.attribute_text,
 }
 
+--- ccw.version -> string. Which ccw this is: "0.1.0".
+
 --- ccw.f32(number) -> scalar; ccw.f32{number, ...} -> buffer. The same for every dtype.
 -- A number that has this dtype: as an attribute it says of which type it is, s64 for a plain integer and f64 for a plain
 -- float otherwise. Floats round to nearest; an integer must fit, and 2.0 is 2. A string is read as a number, here and

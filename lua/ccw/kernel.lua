@@ -114,6 +114,8 @@ end
 -- template an instance, "axpy<float>"; its namespaces may be left out. What does not compile is INVALID_ARGUMENT, with the errors and the
 -- lines of the source, and all that the compiler said in the field `log` of the error; a name that is not there is NOT_FOUND, with those
 -- that are.
+-- The compiler is the system's for C++ on a simulated device; NVRTC on CUDA, HIPRTC on ROCm, which need no GPU, and are sought in the
+-- folders CCW_NVRTC and CCW_HIPRTC first. What was compiled is kept, see ccw.compile.
 -- Options:
 -- - source: the text. It finds <ccw/kernel.h> included already.
 -- - file: a file, which is read where there is no source, with what it includes from beside it; messages call the source so.
@@ -121,8 +123,6 @@ end
 -- - architecture: of a GPU, in place of what the device says: "sm_80", "gfx90a"; "compute_80" for PTX.
 -- - flags: a list of more flags for the compiler.
 -- - time_limit: seconds that compiling may take, 60 unless this says otherwise.
--- The compiler is the system's for C++ on a simulated device; NVRTC on CUDA, HIPRTC on ROCm, which need no GPU, and are sought in the
--- folders CCW_NVRTC and CCW_HIPRTC first. What was compiled is kept, see ccw.compile.
 function M.kernel(options)
   local device = check(options)
   local language, architecture = target_of(device, options.architecture)
@@ -191,6 +191,7 @@ local function check_launch(kernel, options)
   if options.stream ~= nil and core.kind(options.stream) ~= "stream" then
     misuse_of_launch(1, "stream: expected a stream, got %s", core.kind(options.stream) or type(options.stream))
   end
+  if options.stream ~= nil then errors.check_open(options.stream) end
   if options.shared and options.shared < 0 then misuse_of_launch(1, "shared: expected bytes, got %d", options.shared) end
   if options.grid == nil and options.over == nil then
     misuse_of_launch(1, "expected a grid, the number of blocks, or over, the number of elements")
@@ -206,7 +207,8 @@ end
 local methods = {}
 
 --- kernel:launch(options).
--- Queues a launch; kernel{...} is the same. Options:
+-- Queues a launch; kernel{...} is the same. What is wrong with a launch as such is raised here, what goes wrong while it runs where the
+-- stream is waited for. Options:
 -- - args: a list of the kernel's arguments: for a pointer a buffer on the kernel's device, for a number a number, which must fit. Where the
 -- type of a parameter is not known a number needs one, ccw.s32(3).
 -- - grid: the number of blocks, or up to three, {x, y, z}.
@@ -214,7 +216,6 @@ local methods = {}
 -- - block: the number of threads of a block, or up to three; 256 unless this says otherwise.
 -- - stream: where it is queued. Where none is named that of the call whose handler launches, or else the device's own.
 -- - shared: bytes of dynamic shared memory of a block.
--- What is wrong with a launch as such is raised here, what goes wrong while it runs where the stream is waited for.
 function methods:launch(options)
   check_launch(self, options)
   local block_x, block_y, block_z = read_extent("block", options.block or 256)

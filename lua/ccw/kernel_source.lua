@@ -1,7 +1,12 @@
---- The source of kernels, as far as it can be read without a compiler: which kernels it holds, and what they take.
+--- The source of kernels, as far as it can be read without a compiler: which kernels it holds, and what they take. Whatever the text
+--- is, that takes time in proportion to its length: each place is looked at from a bounded part of what is around it.
 local core = require "ccw.core"
 
 local M = {}
+
+--- More than people write: braces within each other, bytes of a name with its namespaces, of a parameter, and in front of the parameters
+--- of a kernel; and kernels that a message lists.
+local MOST_BRACES, MOST_NAME, MOST_PARAMETER, MOST_HEAD, MOST_SHOWN = 256, 1000, 1000, 2000, 20
 
 local function blank(text) return (text:gsub("[^\n]", " ")) end
 
@@ -39,7 +44,7 @@ local function bare(source)
       drop(last - 1)
     elseif what:match "^[\"']" then
       local quote = what:sub(1, 1)
-      local raw = quote == '"' and source:sub(here - 1, here - 1) == "R" and source:match("^\"([^(]*)%(", here)
+      local raw = quote == '"' and source:sub(here - 1, here - 1) == "R" and source:sub(here, here + 17):match "^\"([^()\\%s]*)%("
       local last = here
       if raw then
         last = select(2, source:find(")" .. raw .. '"', here, true)) or #source
@@ -48,7 +53,7 @@ local function bare(source)
           last = source:find("[\\\n" .. quote .. "]", last + 1) or #source
           local byte = source:sub(last, last)
           if byte == "\\" then last = last + 1 end
-        until byte ~= "\\"
+        until byte ~= "\\" or last >= #source
       end
       drop(math.min(last, #source))
     else
@@ -107,6 +112,7 @@ end
 
 --- A parameter: name, is_pointer, is_const and, where they can be told, dtype.
 local function read_parameter(text, bound)
+  if #text > MOST_PARAMETER then return { is_pointer = false, is_const = false } end
   local arrays
   text, arrays = text:gsub("=.*", ""):gsub("%[%[.-%]%]", " "):gsub("%[[^%]]*%]", " ")
   text = trim((text:gsub("[%*&]", " %0 ")))
@@ -121,10 +127,12 @@ local function read_parameter(text, bound)
   }
 end
 
---- What a template takes: a list of names, and an example of arguments.
-local function read_template(list)
+--- What the template takes that is declared in front of a kernel: a list of names, and an example of arguments. Nil: there is none.
+local function find_template(head)
+  local list = head:match "%f[%w_]template%s*(%b<>)"
+  if not list then return nil end
   local names, examples = {}, {}
-  for i, part in ipairs(split(list)) do
+  for i, part in ipairs(split(list:sub(2, -2))) do
     local declared = trim((part:gsub("=.*", "")))
     names[i] = declared:match "([%a_][%w_]*)$" or "?"
     local is_type = declared:match "^typename" or declared:match "^class"
@@ -135,43 +143,62 @@ end
 
 local attributes = { __launch_bounds__ = true, __attribute__ = true, __cluster_dims__ = true, __maxnreg__ = true, alignas = true }
 
+--- Where each parenthesis is closed, by where it opens.
+local function parentheses(text)
+  local closed, open = {}, {}
+  for at, mark in text:gmatch "()([()])" do
+    if mark == "(" then
+      open[#open + 1] = at
+    elseif #open > 0 then
+      closed[table.remove(open)] = at
+    end
+  end
+  return closed
+end
+
 --- The name, and the list of parameters, of the function that is declared behind a place.
-local function read_function(text, at)
+local function read_function(text, at, closed)
   while true do
-    local window = text:sub(at, at + 2000)
-    local open = window:match "^[^;{}()]*()%("
-    local head = open and window:sub(1, open - 1):gsub("%s*%b<>%s*$", "")
-    local name = head and before(head, #head + 1, "%s", 200)
-    name = name and before(head, #head - #name + 1, "%w_", 200)
-    local list, behind = text:match("^(%b())()", at + (open or 0) - 1)
-    if not name or name == "" or not list then return nil end
-    if not attributes[name] then return name, list:sub(2, -2) end
-    at = behind
+    local window = text:sub(at, at + MOST_HEAD)
+    window = window:sub(1, (window:find("__global__", 1, true) or 0) - 1)
+    local first = at - 1 + (window:find "[;{}()]" or 0)
+    local last = closed[first]
+    if not last then return nil end
+    local name = text:sub(at, first - 1):reverse():gsub("^%s*%b><", ""):match "^%s*([%w_]*)":reverse()
+    if name == "" or #name > MOST_NAME then return nil end
+    if not attributes[name] then return name, text:sub(first + 1, last - 1) end
+    at = last + 1
   end
 end
 
---- Follows the braces of a text up to a place; returns the namespaces that are open there, and how many other braces are.
+--- What opens a brace, by what stands in front of it: the name of a namespace, "" of one without a name and of extern "C", false of others.
+local function opener(text, at)
+  local head = text:sub(math.max(1, at - 200), at - 1):reverse():match "^%s*(.*)" -- the words are read backwards
+  local name = head:match "^([%w_:]+)%s+ecapseman%f[^%w_]"
+  if name then return name:reverse() end
+  return (head:find "^ecapseman%f[^%w_]" or head:find "^nretxe%f[^%w_]") and "" or false
+end
+
+--- Follows the braces of a text up to a place, further with each call; returns the namespaces that are open there, or nil where they are
+--- too many, and how many other braces are.
 local function follower(text)
-  local open, at = {}, 1
+  local open, others, braces = {}, 0, text:gmatch "()([{}])"
+  local here, mark = braces()
   return function(last)
-    for here, mark in text:gmatch("()([{}])", at) do
-      if here >= last then break end
+    while here and here < last do
       if mark == "}" then
+        if open[#open] == false then others = others - 1 end
         open[#open] = nil
       else
-        local head = text:sub(math.max(1, here - 200), here - 1)
-        local name = head:match "%f[%w_]namespace%s+([%w_:]+)%s*$"
-        open[#open + 1] = name or (head:match "%f[%w_]namespace%s*$" or head:match "%f[%w_]extern%s*$") and "" or false
+        open[#open + 1] = opener(text, here)
+        if open[#open] == false then others = others + 1 end
       end
-      at = here + 1
+      here, mark = braces()
     end
-    local names, others = {}, 0
+    if #open > MOST_BRACES then return nil, others end
+    local names = {}
     for _, name in ipairs(open) do
-      if not name then
-        others = others + 1
-      elseif name ~= "" then
-        names[#names + 1] = name
-      end
+      if name and name ~= "" then names[#names + 1] = name end
     end
     return names, others
   end
@@ -182,26 +209,28 @@ end
 --- files; `includes_files` whether it includes files of its own.
 function M.kernels(source)
   local text = bare(source)
-  local follow, found, list = follower(text), {}, {}
+  local follow, closed, known, list, last, is_hidden = follower(text), nil, {}, {}, 1, false
   for at, behind in text:gmatch "()%f[%w_]__global__%f[^%w_]()" do
-    local name, parameters = read_function(text, behind)
-    if name then
-      local names = follow(at)
-      names[#names + 1] = name
-      local full = table.concat(names, "::")
-      if not found[full] then
-        found[full] = { name = full, list = parameters }
-        list[#list + 1] = found[full]
-        local head = before(text, at, "^;{}", 2000)
-        local template = head:match "%f[%w_]template%s*(%b<>)"
-        if template then found[full].template, found[full].example = read_template(template:sub(2, -2)) end
-      end
+    closed = closed or parentheses(text)
+    local name, parameters = read_function(text, behind, closed)
+    local namespaces = name and follow(at)
+    if namespaces then
+      namespaces[#namespaces + 1] = name
+      name = table.concat(namespaces, "::")
     end
+    if name and (not namespaces or #name > MOST_NAME) then
+      is_hidden = true
+    elseif name and not known[name] then
+      known[name] = true
+      local names, example = find_template(before(text, at, "^;{}", math.min(MOST_HEAD, at - last)))
+      list[#list + 1] = { name = name, list = parameters, template = names, example = example }
+    end
+    last = behind
   end
   local _, shown = text:gsub("%f[%w_]__global__%f[^%w_]", "")
   local _, all = source:gsub("%f[%w_]__global__%f[^%w_]", "")
   local includes_files = source:find "#%s*include%s*\"" ~= nil
-  return list, shown < all or includes_files, includes_files
+  return list, is_hidden or shown < all or includes_files, includes_files
 end
 
 --- parameters(kernel, arguments) -> list. What a kernel takes; `arguments` are those of its template, as text.
@@ -221,6 +250,11 @@ local function shown(kernel) return kernel.name .. (kernel.template and "<" .. t
 function M.no_kernel(label, wanted, list)
   local names, bare_names = {}, {}
   for i, kernel in ipairs(list) do names[i], bare_names[i] = shown(kernel), kernel.name end
+  if #names > MOST_SHOWN then
+    local more = ("and %d more"):format(#names - MOST_SHOWN)
+    names = table.move(names, 1, MOST_SHOWN, 1, {})
+    names[#names + 1] = more
+  end
   local plain = wanted:match "^[^<]*"
   for _, name in ipairs(bare_names) do
     if name == plain then

@@ -22,6 +22,8 @@ end
 -- text, declares what the handler binds, "(x: f32[n]) -> (y: f32[n]) {s: f32}": names, and sizes that are equal. It must agree
 -- with what the binary says of itself. INVALID_ARGUMENT: all that does not, a line each.
 function methods:handler(name, signature)
+  errors.check_self("library", "handler", self)
+  errors.check_text(errors.misuse_of "handler", 1, name)
   local handler = core.library_handler(self, name)
   if signature == nil then return handler end
   local kind = core.kind(signature) or type(signature)
@@ -43,6 +45,7 @@ end
 -- are loaded. Where another library has a type of that name the file's name goes in front, "libmine.so: NAME". NOT_FOUND, with the
 -- types that there are.
 function methods:type(name, id, info)
+  errors.check_self("library", "type", self)
   local fail = errors.misuse_of "type"
   errors.check(fail, 1, name, "string")
   errors.check(fail, 2, id, "string", true)
@@ -55,6 +58,7 @@ end
 --- library:names() -> list.
 -- The names that could be handlers: exported functions, or what a Python module's capsules hold.
 function methods:names()
+  errors.check_self("library", "names", self)
   local names = lines(core.library_names(self))
   table.sort(names)
   return names
@@ -62,11 +66,15 @@ end
 
 --- library:path() -> string.
 -- The file that was loaded.
-function methods:path() return (core.library_about(self)) end
+function methods:path()
+  errors.check_self("library", "path", self)
+  return (core.library_about(self))
+end
 
 --- library:registered() -> list.
 -- What the library registered by itself while it was loaded: "scale on Host".
 function methods:registered()
+  errors.check_self("library", "registered", self)
   local _, registered = core.library_about(self)
   return lines(registered)
 end
@@ -74,6 +82,7 @@ end
 --- library:refused() -> list.
 -- What the library tried to register by itself and was refused, with the reason. Most libraries do not look.
 function methods:refused()
+  errors.check_self("library", "refused", self)
   local _, _, refused = core.library_about(self)
   return lines(refused)
 end
@@ -108,10 +117,10 @@ function meta.__tostring(library)
 end
 
 --- handler: the functions of one custom call.
--- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists;
--- signature, what it binds, and no_signature, why that is not known. A handler in C carries its signature. One of the official
--- C++ binding is asked, with all others of its library, in a process of its own when the signature is first wanted; `?` is
--- what it does not tell. ccw.call(handler, operands, results, attributes) runs it.
+-- Fields: name; library, the path that it came from; version, of the FFI API that it was built for; traits and stages, lists; address, of
+-- the function of the stage execute; signature, what it binds, and no_signature, why that is not known. A handler in C carries its
+-- signature. One of the official C++ binding is asked, with all others of its library, in a process of its own when the signature is
+-- first wanted; `?` is what it does not tell. ccw.call(handler, operands, results, attributes) runs it.
 
 local handler_metatable = core.handler_metatable
 local field = handler_metatable.__index

@@ -94,7 +94,7 @@ static bool add_simple(lua_State *L, ccw_attributes_builder *builder, const char
   return true;
 }
 
-/* builder:add(name, value) -> nil, or why not. The value is a boolean, a number, a scalar, a string, a buffer (an array
+/* add(builder, name, value) -> nil, or why not. The value is a boolean, a number, a scalar, a string, a buffer (an array
  * attribute, whatever its rank) or a dictionary. */
 static int builder_add(lua_State *L)
 {
@@ -113,7 +113,7 @@ static int builder_add(lua_State *L)
   return push_problem(L, ccw_attributes_add_dictionary(builder, name, name_length, check_box(L, 3, CCW_ATTRIBUTES)));
 }
 
-/* builder:finish() -> dictionary. The builder itself becomes it. */
+/* finish(builder) -> dictionary. The builder itself becomes it. */
 static int builder_finish(lua_State *L)
 {
   ccw_attributes_builder *builder = check_box(L, 1, CCW_BUILDER);

@@ -301,8 +301,7 @@ static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds
 {
   const double slice = 0.05;
   double deadline = now() + seconds;
-  lua_State *main = owner_main(o);
-  lua_Hook before = lua_gethook(L), before_main = lua_gethook(main);
+  hooks before = hooks_of(L, o);
   for (;;) {
     double left = seconds < 0 ? slice : deadline - now();
     int depth = owner_give_up(o);
@@ -310,9 +309,7 @@ static bool wait_given_up(lua_State *L, owner *o, ccw_call *call, double seconds
     if (is_done) *out_outcome = ccw_call_wait(call, 0);
     owner_take_back(o, depth);
     if (is_done) return true;
-    bool is_interrupted =
-        lua_gethook(L) != before || lua_gethook(main) != before_main; /* Ctrl-C sets one, to stop Lua */
-    if (is_interrupted || (seconds >= 0 && now() >= deadline)) return false;
+    if (is_interrupted(L, o, before) || (seconds >= 0 && now() >= deadline)) return false;
   }
 }
 

@@ -54,6 +54,23 @@ static int push_outcome(lua_State *L)
   return 4;
 }
 
+/* Who waits for a compiler, with the state given up. */
+typedef struct waiting {
+  lua_State *L;
+  owner *owner;
+  hooks before;
+  int depth;
+} waiting;
+
+static bool is_wanted(void *context)
+{
+  waiting *w = context;
+  owner_take_back(w->owner, w->depth);
+  bool interrupted = is_interrupted(w->L, w->owner, w->before);
+  w->depth = owner_give_up(w->owner);
+  return !interrupted;
+}
+
 /* compile{text, language, name, flags, kernels, architecture, time_limit} -> path, log, was_kept, symbols; or nil, log, code,
  * message. See ccw_compile. */
 static int compile(lua_State *L)
@@ -72,10 +89,13 @@ static int compile(lua_State *L)
   lua_pushcfunction(L, push_outcome);
 
   outcome made;
-  owner *o = owner_of(L);
-  int depth = owner_give_up(o);
+  waiting w = {.L = L, .owner = owner_of(L)};
+  w.before = hooks_of(L, w.owner);
+  source.is_wanted = is_wanted;
+  source.context = &w;
+  w.depth = owner_give_up(w.owner);
   made.status = ccw_compile(&source, &made.compiled);
-  owner_take_back(o, depth);
+  owner_take_back(w.owner, w.depth);
   lua_pushlightuserdata(L, &made);
   int raised = lua_pcall(L, 1, 4, 0);
   ccw_status_free(made.status);

@@ -173,12 +173,18 @@ void push_stream(lua_State *L, ccw_stream *stream)
   lua_remove(L, -2);
 }
 
-/* stream_new(device) -> stream. */
+/* stream_new(device) -> stream. Where there are too many, those that nobody has any more go first. */
 static int stream_new(lua_State *L)
 {
   ccw_device *device = check_device(L, 1);
   void **box = new_box(L, CCW_STREAM);
-  CHECK_STATUS(L, ccw_stream_new(device, (ccw_stream **)box));
+  ccw_status status = ccw_stream_new(device, (ccw_stream **)box);
+  if (status.code == XLA_FFI_Error_Code_RESOURCE_EXHAUSTED) {
+    ccw_status_free(status);
+    lua_gc(L, LUA_GCCOLLECT);
+    status = ccw_stream_new(device, (ccw_stream **)box);
+  }
+  CHECK_STATUS(L, status);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &streams_key);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, *box);
@@ -327,11 +333,12 @@ static int event_close(lua_State *L)
   return 0;
 }
 
-/* graph_launch(graph, stream). */
+/* graph:launch(stream) -> graph. Queues all of it, with the memory that it was captured with. */
 static int graph_launch(lua_State *L)
 {
   CHECK_STATUS(L, ccw_graph_launch(check_box(L, 1, CCW_GRAPH), check_stream(L, 2)));
-  return 0;
+  lua_settop(L, 1);
+  return 1;
 }
 
 /* graph:close(). */
@@ -354,11 +361,11 @@ void open_devices(lua_State *L)
       {"close", stream_close}, {NULL, NULL}};
   static const luaL_Reg event_methods[] = {
       {"sync", event_sync}, {"seconds_since", event_seconds}, {"close", event_close}, {NULL, NULL}};
-  static const luaL_Reg graph_methods[] = {{"close", graph_close}, {NULL, NULL}};
+  static const luaL_Reg graph_methods[] = {{"launch", graph_launch}, {"close", graph_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"device", device_open}, {"devices", device_list}, {"device_info", device_info},
       {"device_set", device_set}, {"device_set_platform", device_set_platform}, {"device_sync", synchronize_device},
       {"device_reset", reset_device}, {"device_allocations", device_allocations}, {"device_stream", device_stream},
-      {"stream_new", stream_new}, {"stream_info", stream_info}, {"graph_launch", graph_launch}, {NULL, NULL}};
+      {"stream_new", stream_new}, {"stream_info", stream_info}, {NULL, NULL}};
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &devices_key);
   lua_newtable(L);

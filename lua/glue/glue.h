@@ -163,6 +163,15 @@ void owner_leave(owner *o);
 /* The main thread of the state, for whoever owns it. */
 lua_State *owner_main(const owner *o);
 
+/* The hooks of a thread and of the main one. Ctrl-C sets one, to stop Lua: who waits looks whether they are as they were. For whoever
+ * owns the state. */
+typedef struct hooks {
+  lua_Hook own, main;
+} hooks;
+
+hooks hooks_of(lua_State *L, const owner *o);
+bool is_interrupted(lua_State *L, const owner *o, hooks before);
+
 /* A thread of Lua's, with an empty stack, to run something in while this C thread owns the state; NULL: no memory. It is to be
  * put back. */
 lua_State *owner_borrow_thread(owner *o);

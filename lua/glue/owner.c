@@ -157,6 +157,16 @@ void owner_return_thread(owner *o, lua_State *thread)
   o->idle[o->idle_count++] = thread;
 }
 
+/* ---- interrupts ------------------------------------------------------------------------------------------------------ */
+
+hooks hooks_of(lua_State *L, const owner *o) { return (hooks){lua_gethook(L), lua_gethook(o->main)}; }
+
+bool is_interrupted(lua_State *L, const owner *o, hooks before)
+{
+  hooks now = hooks_of(L, o);
+  return now.own != before.own || now.main != before.main;
+}
+
 /* ---- the module ---------------------------------------------------------------------------------------------------- */
 
 /* The state ends: handlers in it fail from now on. */

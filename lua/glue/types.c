@@ -50,9 +50,8 @@ void push_dims(lua_State *L, const ccw_shape *shape)
   }
 }
 
-/* ccw.type(text) -> type. Reads the text of a type: "f32[2,3]", "f32[]", "token[]", "(f32[32], (f32[64], f32[128]))". Fields
- * of an array's: dtype, dims, rank, count (elements), bytes (in memory). A tuple's has a length and elements. tostring gives
- * the text back; two are equal when they are the same type. */
+/* ccw.type(text) -> type. Reads the text of a type: "f32[2,3]", "f32[]", "token[]", "(f32[32], (f32[64], f32[128]))".
+ * ?type tells what it has. */
 static int type_new(lua_State *L)
 {
   check_type(L, 1);
@@ -80,6 +79,9 @@ static int type_eq(lua_State *L)
   return 1;
 }
 
+/* type: of an array, or of a tuple; ccw.type reads one. Fields of an array's: dtype, dims, rank, count (elements), bytes (in memory). A
+ * tuple's has a length, #t, and elements, t[1]. tostring gives the text back; two are equal when they are the same type. A type
+ * stands wherever its text may stand. */
 static int type_index(lua_State *L)
 {
   const ccw_type *type = check_box(L, 1, CCW_TYPE);

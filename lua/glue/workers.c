@@ -221,7 +221,8 @@ static void stop(lua_State *L, lua_Debug *event)
 {
   (void)event;
   lua_sethook(L, NULL, 0, 0);
-  luaL_error(L, "it was not done after %f seconds", limit_seconds);
+  lua_pushfstring(L, "it was not done after %f seconds", limit_seconds); /* wherever it happens to be */
+  lua_error(L);
 }
 
 /* Lua is stopped with an error. What goes on in spite of that, such as a handler in C, ends the process in as long again. */

@@ -477,7 +477,8 @@ CCW_API void ccw_graph_free(ccw_graph *graph);
  *
  * A source becomes a file of code: a library of handlers, or kernels for a device. What was compiled once is kept in a folder, $CCW_CACHE,
  * $XDG_CACHE_HOME/ccw or ~/.cache/ccw, and is found there by all that decided about it: the text, its name, the flags, the compiler, and the
- * files that were included. No compiler is needed to build or to start this library; each is looked for when it is wanted: $CC and
+ * files that were included. It holds up to 512 MiB, or $CCW_CACHE_SIZE MiB: what was used least recently goes, unless a process that lives has
+ * used it. No compiler is needed to build or to start this library; each is looked for when it is wanted: $CC and
  * $CXX or the system's, NVRTC ($CCW_NVRTC), HIPRTC ($CCW_HIPRTC). The headers of ccw are found beside the library, or in $CCW_INCLUDE. */
 
 enum { CCW_COMPILE_SECONDS = 60 };
@@ -492,7 +493,9 @@ typedef struct ccw_source {
   size_t flag_count;
   const char *const *kernels; /* that are wanted: "axpy", "axpy<float>", "mine::axpy" */
   size_t kernel_count;
-  double time_limit; /* seconds; 0: CCW_COMPILE_SECONDS */
+  double time_limit;                /* seconds; 0: CCW_COMPILE_SECONDS */
+  bool (*is_wanted)(void *context); /* asked now and then while a compiler runs: false ends it. NULL: it is */
+  void *context;
 } ccw_source;
 
 typedef struct ccw_compiled {
@@ -506,7 +509,7 @@ typedef struct ccw_compiled {
  * outcome with ccw_compiled_free, after a failure, too. May be called from any thread; several processes may share the folder.
  * INVALID_ARGUMENT: it does not compile, with the errors and the lines of the source that they are about. NOT_FOUND: a kernel that was wanted is
  * not there. UNAVAILABLE: there is no such compiler, or no folder that can be written, and what to do about it. DEADLINE_EXCEEDED: it took too
- * long. OUT_OF_RANGE: the source is too large. */
+ * long. CANCELLED: it was no longer wanted. A compiler ends with this process, however that ends. OUT_OF_RANGE: the source is too large. */
 CCW_API CCW_MUST_USE ccw_status ccw_compile(const ccw_source *source, ccw_compiled *out_compiled);
 
 /* Frees the texts. */

@@ -1,4 +1,4 @@
---- check: a handler over the product of what its signature names, at each place that has one, beside an oracle.
+--- A check runs a handler over the product of what its signature names, at each place that has one, beside an oracle.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local comparison = require "ccw.comparison"
