@@ -46,7 +46,7 @@ else
   print("-- It is not here, so that this part is left out: " .. tostring(why))
 end
 
-print "\n-- ?name explains a name: ?ccw.array, ?buffer. Ctrl-D leaves. Next: build/bin/ccw lesson 1 teaches custom calls, one idea at a time."
+print "\n-- ?name explains a name: ?ccw.array, ?buffer. Ctrl-D leaves. Next: build/bin/ccw lesson 1 teaches custom calls."
 if stay and good then
   local program = require "ccw.program"
   repl.start(program, session)
