@@ -372,8 +372,8 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     assert.equal("2", complete "ccw.call(lib.scale, {x}, 'f3")
     assert.equal("6", complete "ccw.array('(f32[2], bf1")
     assert.equal("", complete "ccw.array('f32[s")
-    assert.equal("m:0", complete "x:to 'si")
-    assert.equal("m:0", complete "ccw.call(lib.scale, {x}, 'f32[1]', {s = 2}, {device = 'si")
+    assert.matches("^m:", (complete "x:to 'si")) -- m:0 where no spec before has made others
+    assert.matches("^m:", (complete "ccw.call(lib.scale, {x}, 'f32[1]', {s = 2}, {device = 'si"))
     assert.equal("st", complete "x:to 'ho")
     assert.equal("", complete "x:as 'ho")
     assert.equal("e", complete ":tim")
