@@ -239,6 +239,13 @@ describe("CC-26 ccw run", function()
       assert.equal("ccw: missing argument 'call'" .. help .. "[2]\n", (support.sh(("'%s' run; echo \"[$?]\""):format(support.program))))
     end)
 
+    it("ends every text with a line's end", function()
+      local command = ("'%s' run '%s/spec/modules/jax_module.mlir' --pick scale --text %%s"):format(support.program, support.root)
+      for _, form in ipairs { "stablehlo", "generic", "hlo", "jax", "c" } do
+        assert.matches("[^\n]\n$", (support.sh(command:format(form))))
+      end
+    end)
+
     it("and help says what the codes are", function()
       local output, good = support.sh(("'%s' run --help"):format(support.program))
       assert.is_true(good)

@@ -143,7 +143,8 @@ local function not_found(target, candidates, libraries)
   if near[1] then
     behind = behind .. "; near: " .. table.concat(near, ", ")
   elseif #names <= FEW then
-    behind = behind .. (#names > 0 and "; there are " .. table.concat(names, ", ") or "; there are none at all")
+    local all = #names > 0 and table.concat(names, ", ") or "none at all"
+    behind = ("%s; there %s %s"):format(behind, #names == 1 and "is" or "are", all)
   end
   errors.raise("NOT_FOUND", ("no handler is called %s in %s%s"):format(core.quote(target), table.concat(paths, ", "), behind))
 end

@@ -246,7 +246,8 @@ local function run(options)
   if not description then return GOOD end
   local who = name_of(options)
   if options.text then
-    io.write((try(who, description.text, description, options.text)))
+    local text = try(who, description.text, description, options.text)
+    io.write(text, text:find "\n$" and "" or "\n")
     return GOOD
   end
   check_carried(description, who)
