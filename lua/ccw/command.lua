@@ -42,7 +42,7 @@ Usage: ccw [-h] [--version] [--no-init] [-e CODE] [FILE [ARGUMENTS]]
   p:option("-e", "Run a piece of Lua, in which `ccw` is there already; may be given again."):argname "CODE":count "*"
   p:flag("--no-init", "Do without the start-up file of the prompt, $XDG_CONFIG_HOME/ccw/init.lua or ~/.config/ccw/init.lua.")
   p:flag("--version", "Print the version and how this program was built.")
-  p:epilog [[
+  return require "ccw.usage" (p, [[
 FILE is a Lua file to run, - for standard input, and ARGUMENTS are what it finds in `arg`. Without one there
 is a prompt, at which ?name explains a name.
 
@@ -51,8 +51,7 @@ read from the file, of which nothing runs; others are asked in a child process, 
 where they are named.
 
 ccw run runs a custom call that is written as StableHLO or HLO, ccw test specs with busted, and ccw lesson
-teaches custom calls; each tells more with --help.]]
-  return p
+teaches custom calls; each tells more with --help.]])
 end
 
 --- The verbs, each a module with a function command(arguments, program) -> exit code.

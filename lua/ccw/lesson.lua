@@ -1,6 +1,7 @@
 --- ccw lesson: the guide of custom calls, taught at the prompt.
 local errors = require "ccw.errors"
 local file = require "ccw.lesson.file"
+local fit = require "ccw.usage"
 
 local M = {}
 
@@ -50,7 +51,7 @@ local function parser()
   p:option("--check", "Check a file: a lesson, or answers to one; LESSON says to which, where the file does not."):argname "FILE"
   p:option("--time-limit", "Seconds that an answer may take, 10 unless this says otherwise."):argname "SECONDS":convert(tonumber)
   p:flag("--sheet", "Print a file of answers to LESSON, to be filled in.")
-  p:epilog [=[
+  return fit(p, [=[
 A lesson is a Lua file. Its first line is its title, "--- TITLE  N minutes"; comments are what it says, code runs, and
 what it prints stands behind it, --> so. A paragraph that begins with Try waits for the learner. "-- Guide: HEADING"
 names a heading of XLA's guide, "-- Needs: a C compiler", or a C++ compiler, what all behind it needs. An exercise is
@@ -60,8 +61,7 @@ of small whole numbers to try it on.
 
 Answers are a Lua file that sets the names of the exercises; --sheet prints one to fill in, whose first line says to
 which lesson it belongs. --check exits with 0 when the lesson is sound, or all answers are right, with 1 when not, and
-with 2 when there is nothing that it could check.]=]
-  return p
+with 2 when there is nothing that it could check.]=])
 end
 
 local function run(options, program)

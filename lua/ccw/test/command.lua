@@ -2,6 +2,7 @@
 local core = require "ccw.core"
 local settings = require "ccw.test.settings"
 local suite = require "ccw.test.suite"
+local fit = require "ccw.usage"
 
 local M = {}
 
@@ -16,10 +17,10 @@ local function parser()
   p:option("--seed", "Draw random numbers from it; 1 unless it is set."):argname "S"
   p:option("--time-limit", "Seconds that a case may take, 30 unless it is set; then every other test has it, too."):argname "S"
   p:option("--require", "A device that has to be there, as cuda or sim:0: what is skipped without it fails."):argname "DEVICE":count "*"
-  p:option("-o --output", "plain, TAP, junit, or another output of busted's or a file.lua."):default "plain"
+  p:option("-o --output", "plain, TAP, junit, or another output of busted's or a file.lua."):argname "FORM":default "plain"
   p:option("--filter", "Run only tests whose names match this pattern of Lua."):argname "PATTERN":count "*"
   p:option("--filter-out", "Leave out tests whose names match."):argname "PATTERN":count "*"
-  p:option("-t --tags", "Run only tests with these #tags."):count "*"
+  p:option("-t --tags", "Run only tests with these #tags."):argname "TAGS":count "*"
   p:option("--exclude-tags", "Leave out tests with these #tags."):argname "TAGS":count "*"
   p:option("--pattern", "The names of files in folders, _spec unless it is set."):argname "PATTERN":count "*"
   p:option("--helper", "A file to run first."):argname "FILE"
@@ -27,10 +28,9 @@ local function parser()
   p:flag("--no-keep-going", "End at the first failure.")
   p:flag("--shuffle", "In another order each time.")
   p:flag("-l --list", "List the tests, and run none.")
-  p:epilog [[
+  return fit(p, [[
 The exit code is 0 when all passed, 1 when something failed, 2 when nothing could be run. The last line is
-"N passed, N failed, N skipped", on standard error where TAP or XML goes to standard output.]]
-  return p
+"N passed, N failed, N skipped", on standard error where TAP or XML goes to standard output.]])
 end
 
 local function exists(path)

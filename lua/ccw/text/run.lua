@@ -4,6 +4,7 @@ local core = require "ccw.core"
 local errors = require "ccw.errors"
 local contents = require "ccw.text.contents"
 local join = require "ccw.text.join"
+local fit = require "ccw.usage"
 
 local M = {}
 
@@ -269,7 +270,6 @@ end
 
 local function parser()
   local p = require "argparse" ("ccw run", "Runs a custom call that is written as StableHLO or HLO.")
-  p:help_max_width(100)
   local function list(name, value, text) p:option(name, text .. " May be given again."):argname(value):count "*" end
   p:argument("call", "A file with the call, or with a module that has some; - for standard input.")
   list("--lib", "LIBRARY", "Where the handler is, or LIBRARY:TARGET=NAME, which says what it is called there; LIBRARY:TARGET=NAME,NAME " ..
@@ -287,8 +287,7 @@ local function parser()
   p:option("--atol", "As large as rtol where it is not given."):argname "X"
   p:option("--device", "Where it runs.", "host"):argname "DEVICE"
   p:flag("--checked", "Run the handler on copies that tell what it does wrong.")
-  p:epilog "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, an option, a file or the text is wrong."
-  return p
+  return fit(p, "Exit codes: 0, it ran; 1, the call failed, or a result is not as expected; 2, an option, a file or the text is wrong.")
 end
 
 --- command(arguments, program) -> exit code. What `ccw run` does.
