@@ -90,6 +90,8 @@ end
 t.refuses_misuse({ host = lib.rms_norm, sim = lib.rms_norm_device }, "(f32[1,32], f32[32]) -> (f32[1,32]) {eps = 1e-05}")
 t.refuses_misuse(lib.reduce, "(f32[3,2]) -> f32[3] {how = 'sum'}")
 t.refuses_misuse(lib.mandelbrot, "() -> (s32[2,3]) {centre = f64{0.5, 0}, width = 1, limit = 5}")
+t.refuses_misuse(ccw.bind "clip(x: f32[n]) -> (y: f32[n]) {range: {lo: f32, hi: f32}}":to(function(_, y, _) y:fill(0) end),
+  "(f32[3]) -> (f32[3]) {range = {lo = 0, hi = 1}}")
 t.refuses_misuse(lib.histogram, "(s32[30]) -> (s32[5])", { except = { "arg 0 as s32[1,30]" } })
 
 -- ---- checks that do not
@@ -123,7 +125,7 @@ FAILED: writes_operand on host T=f64 n=8 (spec/testing/planted.lua:55)
       again: ccw test spec/testing/planted.lua --case 4:n=3 --seed 1
 FAILED: leaves_some on host n=4096 (spec/testing/planted.lua:56)
     result 0 'y': 3096 of 4096 elements are never written, the first [1001]
-      smallest that fails: n=1001: result 0 'y': 1 of 1001 elements are never written, the first [1001]
+      smallest that fails: n=1001: result 0 'y': 1 of 1001 elements is never written, the first [1001]
       fails where n > 1000 (N more cases were run)
       checked call: leaves_some: execute: result 0 'y': 1 of 1001 elements was never written, the first is [1001]
       again: ccw test spec/testing/planted.lua --case 6:n=1001 --seed 1

@@ -155,17 +155,17 @@ end
 
 --- ---- running them
 
---- Attributes as the handler binds them, where its signature is known: it has to be the one wrong thing that is refused.
-local function bound(handler, values)
-  local one = core.kind(handler) == "handler" and handler or type(handler) == "string" and core.find(handler, "host") or nil
-  local signature = one and errors.try(function() return one.signature end) or nil
-  local kinds, list = signature and core.attribute_kinds(signature) or {}, {}
+--- Values of attributes as they are bound; `front` is what stands before their names in a message.
+local function fitted(values, kinds, front)
+  local list = {}
   for name, value in next, values do
     local kind = kinds[name]
     if kind and kind.form == "scalar" and type(value) == "number" then
       local scalar, why = core.fit(kind.dtype, value)
-      if not scalar then errors.raise("INVALID_ARGUMENT", ("attribute '%s': %s"):format(name, why)) end
+      if not scalar then errors.raise("INVALID_ARGUMENT", ("attribute '%s%s': %s"):format(front, name, why)) end
       value = scalar
+    elseif kind and kind.members and type(value) == "table" then
+      value = fitted(value, kind.members, front .. name .. ".")
     elseif kind and kind.form == "enum" and kind.values and kind.values[value] then
       value = core.scalar(kind.dtype, kind.values[value])
     elseif kind and kind.form == "enum" and type(value) == "number" then
@@ -176,6 +176,13 @@ local function bound(handler, values)
     list[name] = value
   end
   return list
+end
+
+--- Attributes as the handler binds them, where its signature is known: it has to be the one wrong thing that is refused.
+local function bound(handler, values)
+  local one = core.kind(handler) == "handler" and handler or type(handler) == "string" and core.find(handler, "host") or nil
+  local signature = one and errors.try(function() return one.signature end) or nil
+  return fitted(values, signature and core.attribute_kinds(signature) or {}, "")
 end
 
 local function run(place, wanted)

@@ -180,8 +180,8 @@ local function unwritten(made, results, run_again)
       local count, first = untouched(result, again and again[i] or result)
       if count > 0 then
         local place = core.index_text(result, first)
-        return ("%s: %d of %d elements are never written%s"):format(made.patterns[i].label, count, result.count,
-          place ~= "" and ", the first " .. place or "")
+        return ("%s: %d of %d elements %s never written%s"):format(made.patterns[i].label, count, result.count,
+          count == 1 and "is" or "are", place ~= "" and ", the first " .. place or "")
       end
     end
   end
