@@ -207,7 +207,8 @@ function Session:answer(source)
   for known in pairs(self.commands) do names[#names + 1] = known end
   table.sort(names)
   local near = core.near(name, names)
-  return false, ("error: no command is called ':%s'%s"):format(name, near[1] and "; near: :" .. table.concat(near, ", :") or "")
+  local behind = near[1] and "near: :" .. table.concat(near, ", :") or ":help lists them"
+  return false, ("error: no command is called ':%s'; %s"):format(name, behind)
 end
 
 --- session:complete(text) -> insertion, list. What to insert at the end of the text, and the candidates when there are several.
