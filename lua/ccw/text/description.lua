@@ -25,7 +25,7 @@ end
 -- fastest dim first; called_computations, sharding, frontend_attributes, schedule; mlir and hlo, what else only one of the two says;
 -- name and operand_names, of the text that it was in. d.unsupported lists what no handler can receive, {path = ..., why = ...}, as the
 -- description is now. Methods: d:call(handler, operands), d:prepare(handler, operands), d:text(form). Two are equal when all but
--- their names is.
+-- their names are.
 local methods = {}
 local meta = { __name = "ccw.description" }
 
