@@ -425,7 +425,8 @@ describe("ccw lesson", function()
       "\nA handler succeeds or fails.", "\nccw> print(err.code, err.handler, err.stage)\nINTERNAL\toops\texecute\n(:next goes on)\n",
       "oops()", "\"INTERNAL\"\n", "Try first with an empty array", "\nYour turn. Write `root`", "hint: look at all elements first",
       "root: the name 'root' was never set\n  hint: the answer is what root is set to: root = ...\n:hint helps, :skip passes it.\n",
-      "root: the name 'root' was never set\n  hint: near: roots\nroot: expected a handler, got a number\n",
+      "root: the name 'root' was never set\n  hint: near: roots\nroot: expected a handler, got a number\n" ..
+      "  hint: ccw.bind \"...\":to(function(...) ... end) makes a handler\n",
       "hint: return nil, \"below zero\" ends",
       "One answer:\nroot = ccw.bind \"root(x: f32[n]) -> (y: f32[n])\":to(function(x, y)\n",
       "root: root(f32[6] {2, 6, 5, 8, 9, -1}): it should have failed, with INTERNAL,\n  and did not\n",

@@ -45,12 +45,12 @@ end)]],
 }
 
 -- The function's parameters follow the order of the binding, whatever you call them. Write `subtract`, which binds
--- a: f32[n] and b: f32[n] and gives c: f32[n], b less a.
+-- a: f32[n] and b: f32[n] and gives c: f32[n], which is b - a.
 lesson.ask{"subtract",
   try = function(subtract)
     return ccw.call(subtract, {lesson.numbers("f32[4]", 3), lesson.numbers("f32[4]", 4)}, "f32[4]")
   end,
-  hints = {"b less a is b[i] - a[i]"},
+  hints = {"c[i] = b[i] - a[i]"},
   answer = [[
 subtract = ccw.bind "subtract(a: f32[n], b: f32[n]) -> (c: f32[n])":to(function(a, b, c)
   for i = 1, #c do c[i] = b[i] - a[i] end

@@ -10,7 +10,8 @@ return {
           'for i = 1, #x do y[i] = 3 * x[i] end end)', -- another name for the result is no mistake when it is written
       },
       wrong = {
-        ["triple = function(x) return x end"] = "triple: expected a handler, got a function",
+        ["triple = function(x) return x end"] =
+          "triple: expected a handler, got a function\n  hint: ccw.bind \"...\":to(function(...) ... end) makes a handler",
         ['triple = ccw.bind "triple(x: f32[n]) -> (y: f32[n])"'] =
           "triple: expected a handler, got a binding\n  hint: give the binding its function: :to(function(...) ... end)",
         ['triple = ccw.bind "t(x: f32[n]) -> (y: f32[n])":to(function(x, y) for i = 1, #x do y[i] = 2 end end)'] =
@@ -38,7 +39,8 @@ return {
           "root: root(f32[6] {2, 6, 5, 8, 9, -1}): it should have failed, with INTERNAL, and did not",
         ['root = ccw.bind "root(x: f32[n]) -> (y: f32[n])":to(function(x, y) for i, v in ipairs(x) do ' ..
           'if v < 0 then error "below zero" end y[i] = math.sqrt(v) end end)'] =
-          "root: root(f32[6] {2, 6, 5, 8, 9, -1}): expected the failure INTERNAL, got UNKNOWN, prompt:1: below zero",
+          "root: root(f32[6] {2, 6, 5, 8, 9, -1}): expected the failure INTERNAL, got UNKNOWN, prompt:1: below zero\n" ..
+          "  hint: return nil, \"...\" fails with INTERNAL; an error that is raised, as error \"...\" or one of Lua's own, with UNKNOWN",
       },
     },
   },
@@ -177,7 +179,7 @@ return {
       wrong = {
         ['clip = ccw.bind "c(x: s64[n]) -> (y: s64[n]) {range: {lo: s64, hi: s64}}":to(function(x, y, range) ' ..
           'for i = 1, #x do y[i] = math.max(range.low, x[i]) end end)'] =
-          "clip: attempt to compare nil with number",
+          "clip: c(s64[9] {2, -7, 0, -9, 1, -6, 3, -7, 7}, {hi = 35, lo = -20}) fails: attempt to compare nil with number",
       },
     },
     shift = {
@@ -198,6 +200,12 @@ return {
         ['add_mod = ccw.bind "a(b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(b, c, a) ' ..
           'for i = 1, #a do a[i] = b[i % #b] + c[i] end end)'] =
           "add_mod: index 0: elements are counted from 1\n  hint: for i = 1, #b do ... end goes over all of them",
+        ["add_mod = guide"] =
+          "add_mod: add_mod(f32[0] {}, f32[20]): expected the failure INTERNAL, got UNKNOWN, prompt:2: attempt to perform 'n%0'\n" ..
+          "  hint: return nil, \"...\" fails with INTERNAL; an error that is raised, as error \"...\" or one of Lua's own, with UNKNOWN",
+        ['add_mod = ccw.bind "a(b: f32[k], c: f32[n]) -> (a: f32[n])":to(function(b, c, a) ' ..
+          'if #b == 0 then return nil, "b is empty" end for i = 1, #a do a[i] = b[(i - 1) % #b + 1] + c[i] end end)'] =
+          "add_mod: a(f32[0] {}, f32[0] {}) fails: INTERNAL: a: execute: b is empty",
       },
     },
     source = {
@@ -249,6 +257,16 @@ __global__ void scale(const float *x, float *y, float s, int n)
         ['negate = ccw.bind "negate(x: f32[n]) -> (y: f32[n])":to(function(x, y) for i = 1, #x do y[i] = -x[i] end end)'] =
           "negate: a loop of the host over memory of a device\n" ..
           '  hint: what is on sim:0 is for kernels: launch one, or move the array first, x:to "host"',
+        ['negate = ccw.bind "negate(x: f32[n]) -> (y: f32[n])":to(function(x, y) flip{over = #x, args = {y, x, #x}} end)'] =
+          "negate: the kernel writes into its parameter 'y', and that was given an operand\n" ..
+          "  hint: operands are read only: args stand in the order of the kernel's parameters, and a result goes where it writes",
+        ['negate = ccw.bind "negate(x: f32[n]) -> (y: f32[n])":to(function(x, y) end)'] =
+          "negate: negate(f32[9]): a result on sim:0 was not written: it is what fresh memory there holds\n" ..
+          "  hint: a kernel has to be launched that writes it",
+        ['negate = ccw.bind "n(x: f32[n]) -> (y: f32[n])":to(function(x, y) ' ..
+          'flip{over = #x, args = {x, y, #x}, stream = ccw.device "sim:0":stream()} end)'] =
+          "negate: a missing synchronisation: copy from device on stream N and launch of flip on stream N use the same memory\n" ..
+          "  hint: wait between them: s:sync(), or t:wait(s:record()) for another stream",
       },
     },
     twice = {

@@ -130,7 +130,13 @@ local function keys_of(list)
   return keys
 end
 
---- Why two values are not the same; nil where they are. Buffers may differ by rounding, errors in their texts.
+--- What may help where a failure has another code than the one that is wanted.
+local function hint_on_code(got, wanted)
+  if wanted ~= "INTERNAL" or got ~= "UNKNOWN" then return nil end
+  return "return nil, \"...\" fails with INTERNAL; an error that is raised, as error \"...\" or one of Lua's own, with UNKNOWN"
+end
+
+--- Why two values are not the same, and what may help; nil where they are. Buffers may differ by rounding, errors in their texts.
 local function difference(got, wanted)
   local kind = core.kind(wanted)
   if kind == "buffer" and core.kind(got) == "buffer" then
@@ -139,16 +145,24 @@ local function difference(got, wanted)
       return ("a result of the wrong %s: expected %s, got %s"):format(what, wanted.type, got.type)
     end
     if got.device ~= wanted.device then return ("expected an array on %s, got one on %s"):format(wanted.device, got.device) end
-    return buffer_difference(on_host(got), on_host(wanted))
+    local moved = on_host(got)
+    local why = buffer_difference(moved, on_host(wanted))
+    if why and got.device ~= "host" and moved:bytes():find "^\xCB+$" then
+      return ("a result on %s was not written: it is what fresh memory there holds"):format(got.device),
+        "a kernel has to be launched that writes it"
+    end
+    return why
   elseif errors.is_error(wanted) then
     if not errors.is_error(got) then return ("it should have failed, with %s, and did not"):format(wanted.code) end
     if got.code ~= wanted.code then
-      return ("expected the failure %s, got %s, %s"):format(wanted.code, got.code, brief(tostring(got)))
+      local text = brief(tostring(got))
+      local code = text:sub(1, #got.code) == got.code and "" or got.code .. ", "
+      return ("expected the failure %s, got %s%s"):format(wanted.code, code, text), hint_on_code(got.code, wanted.code)
     end
   elseif type(wanted) == "table" and type(got) == "table" and not kind and not getmetatable(wanted) then
     for _, key in ipairs(keys_of(wanted)) do
-      local why = difference(got[key], wanted[key])
-      if why then return ("at %s: %s"):format(tostring(key), why) end
+      local why, hint = difference(got[key], wanted[key])
+      if why then return ("at %s: %s"):format(tostring(key), why), hint end
     end
     for _, key in ipairs(keys_of(got)) do
       if wanted[key] == nil then return ("nothing is expected at %s, got %s"):format(tostring(key), show.value(got[key])) end
@@ -181,6 +195,14 @@ end
 
 --- The texts of an error, with the way there where it is one of Lua's.
 local function traced(err) return errors.is_error(err) and tostring(err) or debug.traceback(tostring(err), 2) end
+
+--- How what an answer should be is made; nothing where that is not plain.
+local function how_to_make(reference, answer)
+  local kind = kind_of(reference)
+  if kind_of(answer) == "ccw.binding" then return "give the binding its function: :to(function(...) ... end)" end
+  if kind == "handler" and bind.made[reference] then return "ccw.bind \"...\":to(function(...) ... end) makes a handler" end
+  if kind == "kernel" then return "ccw.kernel{name = \"...\", source = [[...]]} makes a kernel" end
+end
 
 local function wrong(cause, hint) return { right = false, cause = cause, hint = hint } end
 
@@ -218,7 +240,7 @@ local has_one_form = { handler = true, ["function"] = true, kernel = true }
 local function try(exercise, answer, reference)
   if has_one_form[kind_of(reference)] and kind_of(answer) ~= kind_of(reference) then
     return wrong(("expected %s, got %s"):format(article(kind_of(reference)), article(kind_of(answer))),
-      kind_of(answer) == "ccw.binding" and "give the binding its function: :to(function(...) ... end)" or nil)
+      how_to_make(reference, answer))
   end
   local wanted = table.pack(pcall(exercise.try, reference))
   if not wanted[1] then
@@ -228,16 +250,23 @@ local function try(exercise, answer, reference)
   local got = table.pack(xpcall(limited, traced, nil, exercise.try, watched(answer, seen)))
   if not got[1] then
     mend_device()
-    return wrong(M.diagnose(got[2], seen))
+    local cause, hint = M.diagnose(got[2], seen)
+    local has_no_place = not hint and not cause:find "^[%w_./-]+:%d+: " -- in the answer, which tells more
+    local failed = has_no_place and got[2]:find ": execute: " and seen.calls[#seen.calls]
+    return wrong(failed and ("%s fails: %s"):format(failed, cause) or cause, hint)
   end
   for i = 2, math.max(wanted.n, got.n) do
     local unexpected = errors.is_error(got[i]) and not errors.is_error(wanted[i]) and mistakes.of(tostring(got[i]), seen)
     if unexpected then return wrong(mistakes.of(tostring(got[i]), seen)) end
   end
   for i = 2, math.max(wanted.n, got.n) do
-    local why = difference(got[i], wanted[i])
+    local compared, why, hint = xpcall(difference, traced, got[i], wanted[i])
+    if not compared then -- what was queued fails when it is waited for
+      mend_device()
+      return wrong(M.diagnose(why, seen))
+    end
     local which = #seen.calls == got.n - 1 and seen.calls[i - 1] .. ": " or "" -- where each value is of one call
-    if why then return wrong(which .. why) end
+    if why then return wrong(which .. why, hint) end
   end
   return { right = true }
 end

@@ -51,7 +51,14 @@ local told = {
   { "index 0 is outside", function(seen)
     return "index 0: elements are counted from 1", ("for i = 1, #%s do ... end goes over all of them"):format(name_of(seen, "arg", "x"))
   end },
+  { "arg %d+ '([^'\n]*)': operands are read only, and the kernel may", function(_, name)
+    return ("the kernel writes into its parameter '%s', and that was given an operand"):format(name),
+      "operands are read only: args stand in the order of the kernel's parameters, and a result goes where it writes"
+  end },
   { "arg %d+ '([^'\n]*)': operands are read only", operand_written },
+  { "NOT_FOUND: [^\n]*/source%-%x+%.so: exports no '([^'\n]+)'", function(_, name)
+    return ("the source has no handler '%s'"):format(name), ("CCW_HANDLER(%s, ...) makes one of that name"):format(name)
+  end },
   { "arg %d+ '([^'\n]*)': written, ", operand_written },
   { "on [^\n]* for kernels and copies only", function()
     return "a loop of the host over memory of a device",
