@@ -99,6 +99,8 @@ describe("CC-40 comparison", function()
   it("refuses what is not an array, and options that it does not know", function()
     refuses("bad argument #2 to 'compare' (expected a buffer, got nil)", ccw.compare, ccw.f32 { 1 })
     refuses("bad argument #1 to 'compare' (expected a buffer, got number)", ccw.compare, 1, ccw.f32 { 1 })
+    refuses("bad argument #2 to 'compare' (this buffer is on sim:0: its elements are to be had from x:to \"host\")", ccw.compare,
+      ccw.f32 { 1 }, ccw.f32 { 1 }:to "sim:0")
     refuses("no option is called 'tolerance'", ccw.compare, ccw.f32 { 1 }, ccw.f32 { 1 }, { tolerance = 1 })
     refuses("max_ulp: only floats have representable neighbours, this is c64", ccw.compare, ccw.c64 { 1 }, ccw.c64 { 1 },
       { max_ulp = 1 })

@@ -64,6 +64,9 @@ function M.compare(a, b, options)
     local kind, open = core.kind(value)
     if kind ~= "buffer" then misuse(position, "expected a buffer, got %s", kind or type(value or nil)) end
     if not open then misuse(position, "this buffer is closed") end
+    if value.device ~= "host" then
+      misuse(position, "this buffer is on %s: its elements are to be had from x:to \"host\"", value.device)
+    end
   end
   options = check_options(options, a.dtype)
   local only_ulp = options.max_ulp and not (options.rtol or options.atol)
