@@ -19,7 +19,7 @@ local function read_text(path)
   local opened, why = io.open(path, "rb")
   local text = opened and opened:read "a"
   if opened then opened:close() end
-  if not text then errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why or "it is no file")) end
+  if not text then errors.raise("NOT_FOUND", ("cannot read %s"):format(why or path .. ": it is no file")) end
   return text
 end
 

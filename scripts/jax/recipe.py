@@ -14,6 +14,9 @@ from jax.sharding import Mesh, PartitionSpec as P
 
 import ccw_handlers
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+
 # Everything in the library: targets by their names, types of state before them, all of it after the first backend.
 print(ccw_handlers.register(sys.argv[1]))  # ['counter', 'scale']
 

@@ -271,12 +271,25 @@ local function try(exercise, answer, reference)
   return { right = true }
 end
 
+--- Names that learners did not choose: nobody means `dofile` who was asked for `double`.
+local own_names = {}
+for name in next, _G do own_names[name] = true end
+
+--- What the learner set that is called nearly so.
+local function near_names(session, wanted)
+  local names = {}
+  for _, name in ipairs(session:names()) do
+    if not own_names[name] then names[#names + 1] = name end
+  end
+  return core.near(wanted, names)
+end
+
 --- check(session, exercise) -> verdict. Tries what the exercise's name means in the session: right, a boolean; cause and hint of what is
 -- wrong. INTERNAL: the exercise's own answer is.
 function M.check(session, exercise)
   local answer = session:value(exercise.name)
   if answer == nil then
-    local near = core.near(exercise.name, session:names())
+    local near = near_names(session, exercise.name)
     return wrong(("the name '%s' was never set"):format(exercise.name),
       near[1] and ("near: %s"):format(table.concat(near, ", ")) or ("the answer is what %s is set to: %s = ..."):format(exercise.name,
         exercise.name))
