@@ -142,11 +142,14 @@ function M.wrapped(text, indent)
   return table.concat(lines, "\n" .. (" "):rep(indent))
 end
 
---- Values, `n` of them, as the prompt shows them.
+--- Values, `n` of them, as the prompt shows them: beside each other, or below where one takes lines.
 function M.values(values)
-  local texts = {}
-  for i = 1, values.n do texts[i] = M.value(values[i]) end
-  return table.concat(texts, "\t")
+  local texts, separator = {}, "\t"
+  for i = 1, values.n do
+    texts[i] = M.value(values[i])
+    if texts[i]:find "\n" then separator = "\n" end
+  end
+  return table.concat(texts, separator)
 end
 
 --- Gives the values of core their tostring.
