@@ -57,6 +57,12 @@ end
 --- The verbs, each a module with a function command(arguments, program) -> exit code.
 local verbs = { inspect = "ccw.inspect", run = "ccw.text.run", test = "ccw.test.command", lesson = "ccw.lesson" }
 
+local function known_verbs()
+  local names = {}
+  for name in next, verbs do names[#names + 1] = name end
+  return names
+end
+
 --- Whether a file is a lesson, which is more than its code.
 local function is_lesson(path)
   local file <close> = io.open(path, "rb")
@@ -105,5 +111,7 @@ return function(arguments)
   if is_lesson(file) then return require "ccw.lesson".script(file) end
   rest[0], rest[-1] = file, arguments[0]
   local chunk, message = loadfile(file ~= "-" and file or nil)
+  local near = not chunk and file:find "^%l+$" and core.near(file, known_verbs()) or {}
+  if near[1] then message = ("%s; near: ccw %s"):format(message, near[1]) end
   return run_chunk(chunk, message, rest, program)
 end

@@ -84,6 +84,7 @@ function M.command(arguments)
     io.stderr:write("ccw: ", (table.concat(lines, "\n"):gsub("^error: ", "")), "\n")
   else
     for _, line in ipairs(lines) do print(line) end
+    if #lines == 0 then io.stderr:write("ccw: ", options.library, ": no handlers are here\n") end
   end
   return good and 0 or 1
 end
