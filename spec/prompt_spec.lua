@@ -203,6 +203,12 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     _G._ = nil
   end)
 
+  it("says what may have been meant where there is nothing to call", function()
+    assert.equal("error: prompt:1: attempt to call a nil value (field 'lod'); near: load", answer "ccw.lod 'x'")
+    assert.equal("error: prompt:1: attempt to call a nil value (method 'fil'); near: fill", answer "ccw.f32{1}:fil(2)")
+    assert.equal("error: prompt:1: attempt to call a nil value (method 'zzz')", answer "ccw.f32{1}:zzz()")
+  end)
+
   describe("commands", function()
     before_each(function() answer("lib = ccw.load '" .. support.kernels .. "'", "x = ccw.f32{1, 2}") end)
     after_each(function() _G.lib, _G.x = nil, nil end)
@@ -222,6 +228,7 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
 
     it("say what is wrong with them in a sentence", function()
       assert.equal("error: no command is called ':tiem'; near: :time", answer ":tiem 1")
+      assert.equal("error: no command is called ':zzz'; :help lists them", answer ":zzz")
       assert.equal("error: :help takes nothing; ?me explains a name", answer ":help me")
       for _, name in ipairs { "time", "timeit", "trace" } do
         assert.equal(("error: :%s wants an expression, as in :%s ccw.call(lib.scale, {x}, \"f32[4]\", {s = 2})"):format(name, name),

@@ -107,4 +107,14 @@ function M.text(name, value)
   return ("nothing is known of '%s'%s"):format(name, near[1] and "; near: " .. table.concat(near, ", ") or "")
 end
 
+--- near(name, is_method) -> list. What ccw has that is called nearly so: methods, or functions.
+function M.near(name, is_method)
+  local names, seen = {}, {}
+  for known in pairs(reference) do
+    local own = known:match(is_method and ":([%w_]+)$" or "^ccw%..-([%w_]+)$")
+    if own and not seen[own] then names[#names + 1], seen[own] = own, true end
+  end
+  return core.near(name, names)
+end
+
 return M

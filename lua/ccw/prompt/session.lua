@@ -157,10 +157,17 @@ function Session:load(path)
   chunk()
 end
 
+--- What a function or a method that there is not may have been meant to be.
+local function near_text(message)
+  local word, name = message:match "attempt to call a nil value %((%l+) '([%a_][%w_]*)'%)$"
+  local near = (word == "field" or word == "method") and help.near(name, word == "method") or {}
+  return near[1] and "; near: " .. table.concat(near, ", ") or ""
+end
+
 local function describe_error(err)
   if errors.is_error(err) then return tostring(err) end
   local frames = errors.user_frames(Session.show)
-  local text = type(err) == "string" and err or show.value(err)
+  local text = type(err) == "string" and err .. near_text(err) or show.value(err)
   return text .. (#frames > 1 and "\n" .. table.concat(frames, "\n") or "") -- one alone is in the message
 end
 
