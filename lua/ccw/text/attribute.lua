@@ -621,8 +621,8 @@ end
 
 local write
 
---- write_dictionary(table [, path [, fail]]) -> string. Sorted by name.
-function M.write_dictionary(names, path, fail)
+--- write_dictionary(table [, path [, fail]]) -> string. Sorted by name. `level` is how many it is in.
+function M.write_dictionary(names, path, fail, level)
   fail = fail or no_fail
   local parts = sorted(names)
   for i, name in ipairs(parts) do
@@ -630,16 +630,15 @@ function M.write_dictionary(names, path, fail)
     if is_kept(found) and found.text == "unit" then
       parts[i] = write_name(name)
     else
-      parts[i] = write_name(name) .. " = " .. write(found, path, name, fail)
+      parts[i] = write_name(name) .. " = " .. write(found, path, name, fail, level or 0)
     end
   end
   return "{" .. table.concat(parts, ", ") .. "}"
 end
 
---- Names in each other: more is a table that holds itself.
-local depth = 0
+local MOST_NESTED = 64 --- dictionaries in each other: more is a table that holds itself
 
-function write(source, outer, name, fail)
+function write(source, outer, name, fail, level)
   local kind = math.type(source)
   if kind == "integer" then return ("%d : i64"):format(source) end
   if kind then return write_float(source) .. " : f64" end
@@ -656,20 +655,14 @@ function write(source, outer, name, fail)
   end
   for key in next, source do
     if type(key) ~= "string" then fail("%s: expected names, got the key %s", path, tostring(key)) end
+    if key == "" then fail("%s: a name is empty", path) end
   end
-  if depth > 64 then
-    depth = 0
-    fail("%s...: more than 64 dictionaries in each other", path:sub(1, 40))
-  end
-  depth = depth + 1
-  local ok, text = pcall(M.write_dictionary, source, path, fail)
-  depth = depth - 1
-  if not ok then error(text, 0) end
-  return text
+  if level > MOST_NESTED then fail("%s...: more than %d dictionaries in each other", path:sub(1, 40), MOST_NESTED) end
+  return M.write_dictionary(source, path, fail, level + 1)
 end
 
 --- write(value) -> string. As MLIR writes an attribute, with its type; numbers as short as they read back to the same.
-function M.write(source, fail) return write(source, nil, nil, fail or no_fail) end
+function M.write(source, fail) return write(source, nil, nil, fail or no_fail, 0) end
 
 --- show(table) -> string. A dictionary as ccw.attrs prints it, or as MLIR does where ccw has no value for something in it.
 function M.show(names)
@@ -698,8 +691,9 @@ function M.unsupported(source, path, found, level)
     end
   elseif type(source) == "table" and not kind then
     if level > 64 then return end
-    local key = next(source)
-    if type(key) ~= "string" then return end
+    for key in next, source do
+      if type(key) ~= "string" then return end -- a list, or misuse
+    end
     for _, name in ipairs(sorted(source)) do M.unsupported(source[name], M.path(path, name), found, level + 1) end
   end
 end

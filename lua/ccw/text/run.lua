@@ -255,10 +255,8 @@ local function run(options)
   local types = try(who, contents.results, description)
   local expected, numbers = read_expected(types, options.expect), plan_output(types, options.output)
   local operands = make_operands(try(who, contents.operands, description), options, device)
-  local given = description.attributes or {}
-  if core.kind(given) ~= "attributes" then given = try(who, ccw.attrs, given) end -- typed as the text says, not as a signature wants
-  local results, err = errors.try(ccw.call, handler, operands, description.results, given, { aliases = description.aliases,
-    has_side_effect = description.has_side_effect, device = device, checked = options.checked or false })
+  local results, err = errors.try(description.call, description, handler, operands, nil,
+    { device = device, checked = options.checked or false })
   if err then stop(BAD, "%s", tostring(err)) end
   results = flatten(results, {})
   for _, result in ipairs(results) do print(result) end

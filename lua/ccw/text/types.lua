@@ -115,6 +115,47 @@ local function why_not(text)
   return err and err.message:gsub("^type: ", ""):match "^[^\n]*"
 end
 
+local canonical, spelled = {}, 0
+
+--- A type as it is written here; nil and why there is none.
+local function spell(text, level)
+  local value = M.value(text)
+  if value then return tostring(value) end
+  local parts = M.parts(text)
+  if parts then
+    local all = {}
+    if level > 64 then return nil, "more than 64 tuples in each other" end
+    for i, part in ipairs(parts) do
+      local one, why = spell(part, level + 1)
+      if not one then return nil, why end
+      all[i] = one
+    end
+    if tuple(parts):gsub("%s", "") ~= text:gsub("%s", "") then return nil, why_not(text) or "no tuple" end
+    return tuple(all)
+  end
+  local dtype, dims = text:match "^%s*([%w_]+)%s*%[([^%]]*)%]%s*$"
+  if not text:find "^%s*[%w_]+%s*%[" then return M.spell_mlir(text) end
+  local sizes, bare = {}, {}
+  for size in ((dims or "") .. ","):gmatch "%s*([^,]-)%s*," do
+    sizes[#sizes + 1], bare[#bare + 1] = size, size:gsub("^<=%f[%d]", ""):gsub("^%?$", "1")
+  end
+  local all = table.concat(sizes, ",")
+  local why = all ~= "*" and why_not(dtype and ("%s[%s]"):format(dtype == "opaque" and "u8" or dtype, table.concat(bare, ",")) or text)
+  if why then return nil, why end
+  return ("%s[%s]"):format(dtype, all)
+end
+
+--- canonical(text) -> text, or nil and what is wrong with it. A type that a person has written, as it is written here.
+function M.canonical(text)
+  local found = canonical[text]
+  if found then return found end
+  local made, why = spell(text, 1)
+  if not made then return nil, why end
+  if spelled == 2000 then canonical, spelled = {}, 0 end
+  canonical[text], spelled = made, spelled + 1
+  return made
+end
+
 -- ---- MLIR
 
 local from_tensor, tensors = {}, 0 -- memory of what was read
@@ -240,6 +281,19 @@ function M.read_piece(text, reader, at)
   local type = M.read_mlir(piece)
   reader:join(piece, "a type")
   return type
+end
+
+--- spell_mlir(text) -> type, or nil and what is wrong with it. A text that is one type of MLIR.
+function M.spell_mlir(text)
+  local reader = require "ccw.text.reader".new(text)
+  reader.brief = true
+  local ok, result = pcall(function()
+    local type = M.read_mlir(reader)
+    if reader:peek() then reader:fail(reader.at, "expected the end of the type, got %s", reader:got()) end
+    return type
+  end)
+  if ok then return result end
+  return nil, result.message
 end
 
 local to_mlir, written = {}, 0
