@@ -166,6 +166,17 @@ module {
     assert.same({ "api_version", "called_computations", "result_tilings" }, paths)
   end)
 
+  it("keeps types and attributes of MLIR that no array has, with the names that aliases stand for", function()
+    local types = "tensor<2x!quant.uniform<i8:f32, 1.0>>, tensor<*x!q>, tensor<4xf80>, tensor<2xf32, #e>, f128"
+    local text = "%0 = stablehlo.custom_call @f(%a, %b, %c, %d, %e) {my.own = {a = dense_resource<blob> : tensor<4xf32>, "
+      .. "b = sparse<[[0]], [1]> : tensor<2xi32>, c = [f80]}} : (" .. types .. ") -> tensor<f32>"
+    local d = ccw.from_text('!q = !quant.uniform<u8:f32, 2.0>\n#e = #my.encoding<"x">\n' .. text)
+    local spelled = text:gsub("!q>", "!quant.uniform<u8:f32, 2.0>>"):gsub("#e", '#my.encoding<"x">')
+    assert.equal(spelled, d:text())
+    assert.equal(d, ccw.from_text(spelled))
+    assert.equal("dense_resource<blob> : tensor<4xf32>", tostring(ccw.attribute_from_text "dense_resource<blob>:tensor<4xf32>"))
+  end)
+
   it("of MHLO has a schedule, which its generic form keeps", function()
     local d = ccw.from_text [[%0 = "mhlo.custom_call"() {call_target_name = "f", custom_call_schedule = #mhlo<custom_call_schedule LATEST>}
       : () -> tensor<f32>]]

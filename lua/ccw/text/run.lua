@@ -294,8 +294,8 @@ local function parser()
   p:option("--pick", "Which call of several: its number, its target or the name of its result."):argname "CALL"
   p:flag("--list", "List the calls, and run none.")
   p:option("--text", "Write the call as stablehlo, generic, hlo, jax or c, and do not run it."):argname "FORM"
-  list("--input", "ARRAY", "An operand, then the next one, those of a tuple one by one and no tokens: 'f32[2] {1, 2}', '{1, 2}', a number for all " ..
-    "elements, @FILE.npy, @FILE.npz:NAME, or random, as are those that are not given.")
+  list("--input", "ARRAY", "An operand, then the next one, those of a tuple one by one and no tokens: 'f32[2] {1, 2}', '{1, 2}', a " ..
+    "number for all elements, @FILE.npy, @FILE.npz:NAME, or random, as are those that are not given.")
   p:option("--seed", "Of random operands: arg i gets this plus i.", "0"):argname "N"
   list("--output", "FILE", "Where to save: an .npy for each result, or one .npz for all.")
   list("--expect", "ARRAY", "What a result should be, then the next one, written as operands are.")

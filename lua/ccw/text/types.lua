@@ -172,8 +172,11 @@ local function with_bounds(dims, encoding)
   end))
 end
 
---- The dtype of an element type at the reader, or nil.
+local read
+
+--- The dtype of an element type at the reader, or nil, and MLIR's name of it.
 local function element(reader)
+  if reader:peek() == 33 then return nil, M.write_mlir(reader:nested(read)) end
   local name = reader:take "^([%a_][%w_]*)()"
   if name == "complex" then
     reader:expect("<", "after 'complex'")
@@ -196,9 +199,9 @@ local function tensor(reader, start)
   if reader:accept "*" then
     reader:expect("x", "after '*'")
     local dtype, name = element(reader)
-    if not dtype then reader:fail(start, "no dtype is called '%s'", name or "") end
+    if not name then reader:fail(reader.at, "expected an element type, got %s", reader:got()) end
     reader:expect(">", "to close 'tensor<'")
-    return dtype .. "[*]"
+    return dtype and dtype .. "[*]" or ("tensor<*x%s>"):format(name)
   end
   local dims = {}
   while true do
@@ -210,6 +213,7 @@ local function tensor(reader, start)
   local at = reader.at
   local dtype, name = element(reader)
   if not name then reader:fail(at, "expected an element type, got %s", reader:got(at)) end
+  local sizes, rest = table.concat(dims, "x"), ""
   dims = table.concat(dims, ",")
   local text = dtype and ("%s[%s]"):format(dtype, dims)
   if reader:accept "," then
@@ -217,15 +221,15 @@ local function tensor(reader, start)
     if reader:peek() ~= 35 then reader:fail(reader.at, "expected an encoding, #..., got %s", reader:got()) end
     local encoding = reader:take "^(#[%a_][%w_.]*)()" or reader:fail(from, "expected an encoding, #..., got %s", reader:got())
     if reader:peek() == 60 then encoding = encoding .. reader:balanced "an encoding" end
-    local bounded = text and with_bounds(dims, reader.aliases and reader.aliases(encoding) or encoding)
+    encoding = reader.aliases and reader.aliases(encoding) or encoding
+    rest = ", " .. encoding
+    local bounded = text and with_bounds(dims, encoding)
     text = bounded and ("%s[%s]"):format(dtype, bounded)
   end
   reader:expect(">", "to close 'tensor<'")
   if text then return check(reader, start, text) end
-  return reader.text:sub(start, reader.at - 1)
+  return ("tensor<%s%s%s%s>"):format(sizes, sizes == "" and "" or "x", name, rest)
 end
-
-local read
 
 local function tuple_of(reader)
   reader:expect("<", "after 'tuple'")
@@ -235,7 +239,10 @@ local function tuple_of(reader)
 end
 
 --- Words that types of MLIR begin with.
-local others = { memref = true, vector = true, none = true, index = true }
+local others = { tensor = true, tuple = true, complex = true, memref = true, vector = true, none = true, index = true, tf32 = true }
+
+--- begins_type(word) -> boolean. Whether a type of MLIR's begins so.
+function M.begins_type(word) return others[word] or dtypes[word] and true or word:find "^[su]?i%d+$" ~= nil or word:find "^f%d+$" ~= nil end
 
 local token_types = { ["!stablehlo.token"] = "token[]", ["!mhlo.token"] = "token[]" }
 
@@ -252,7 +259,7 @@ function read(reader)
   local word = reader:take "^([%a_][%w_]*)()"
   if word == "tensor" then return tensor(reader, start) end
   if word == "tuple" then return tuple_of(reader) end
-  if not word or not (others[word] or dtypes[word] or word:find "^[su]?i%d+$" or word == "complex") then
+  if not word or not M.begins_type(word) then
     reader:fail(start, "expected a type, got %s", reader:got(start))
   end
   return word .. (reader:peek() == 60 and reader:balanced "a type" or "")
