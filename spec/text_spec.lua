@@ -866,6 +866,13 @@ line 1, column 37: expected an attribute, got '}'
       local _, err = ccw.try(ccw.attribute_from_text, long)
       assert.equal("INVALID_ARGUMENT", err.code)
     end
+    local blanks = (" "):rep(size)
+    for _, bit in ipairs { blanks, blanks:gsub("  ", " \n"), ("/**/"):rep(size // 4) } do
+      local operation = "%0 = stablehlo.custom_call @f() {a = #b.c<x" .. bit .. "y>} : () -> !d.e<" .. bit .. "> loc(" .. bit .. ")"
+      assert.equal("f", ccw.from_text(operation).target)
+      assert.equal("f", ccw.from_text("c = (f32[], " .. bit .. "s32[]" .. bit .. ") custom-call(" .. bit .. '), custom_call_target="f", '
+        .. "sharding=a" .. bit .. "{b" .. bit .. "c}").target)
+    end
     local laughs = {}
     for i = 1, 25 do laughs[i] = ("#a%d = [#a%d, #a%d]\n"):format(i, i + 1, i + 1) end
     local err = refusal(table.concat(laughs) .. "#a26 = 1\n" .. with_config "{x = #a1}")

@@ -218,6 +218,12 @@ end
 
 -- ---- what is kept as it is
 
+--- one_line(text) -> string. Each end of a line, with the spaces around it, becomes one space.
+function M.one_line(text)
+  if not find(text, "\n", 1, true) then return text end
+  return (text:gsub("%s+", function(run) return find(run, "\n", 1, true) and " " or nil end)) -- "%s*\n%s*" takes squared time
+end
+
 local closing = { [40] = 41, [91] = 93, [123] = 125, [60] = 62 }
 
 --- reader:balanced([what]) -> string. The text of a bracket, up to the one that closes it, strings skipped, comments left out and what
@@ -265,7 +271,7 @@ function reader:balanced(what)
   until #open == 0
   parts[#parts + 1] = text:sub(first, at - 1)
   self.at = at
-  return (table.concat(parts):gsub("%s*\n%s*", " "))
+  return M.one_line(table.concat(parts))
 end
 
 --- reader:skip_value(). Goes over an attribute or a type as far as its brackets and its line go.

@@ -45,6 +45,12 @@ function M.value(text)
   return value or nil
 end
 
+--- trim(text) -> string. Without the spaces at both ends, in time that grows with its length.
+function M.trim(text)
+  local first = text:find "%S"
+  return first and text:match("^.*%S", first) or ""
+end
+
 local function split(text)
   local parts, depth, start = {}, 0, 2
   for at, c in text:gmatch "()([%(%),<>%[%]])" do
@@ -55,7 +61,7 @@ local function split(text)
       depth = depth - 1
     end
     if depth == 0 or depth == 1 and c == "," then
-      local part = text:sub(start, at - 1):match "^%s*(.-)%s*$"
+      local part = M.trim(text:sub(start, at - 1))
       if part ~= "" then parts[#parts + 1] = part end
       start = at + 1
     end
