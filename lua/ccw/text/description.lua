@@ -8,11 +8,14 @@ local call = require "ccw.call"
 local M = {}
 
 --- The modules that read and write. Reading needs LPeg, without which the rest of ccw works.
+local modules = {}
 local function need(name)
+  if modules[name] then return modules[name] end
   if not pcall(require, "lpeg") then
     errors.raise("UNIMPLEMENTED", "to read and write calls as text ccw needs LPeg for Lua 5.4, which is not there (Debian: lua-lpeg)")
   end
-  return require("ccw.text." .. name)
+  modules[name] = require("ccw.text." .. name)
+  return modules[name]
 end
 
 --- description: a custom call that was read from a text, to be changed, run and written.
