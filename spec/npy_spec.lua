@@ -366,8 +366,8 @@ describe("ccw.read and ccw.write of .npz", function()
     for _, name in ipairs { "libzip.so.4", "libzip.so.5" } do write_all("broken/" .. name, "x") end
     ccw.write(path_of "x.npz", arrays)
     ccw.write(path_of "x.npy", ccw.f32 { 1 })
-    local code = ("print(ccw.try(ccw.read, %q)) print(ccw.try(ccw.write, %q, {})) print(ccw.read %q)"):format(path_of "x.npz",
-      path_of "y.npz", path_of "x.npy")
+    local code = ("print(ccw.try(ccw.read, %q)) print(ccw.try(ccw.write, %q, {x = ccw.f32{1}})) print(ccw.read %q)")
+      :format(path_of "x.npz", path_of "y.npz", path_of "x.npy")
     local output = support.sh(("LD_LIBRARY_PATH='%s/broken' '%s' -e %q"):format(folder, support.program, code))
     local failed = "nil\tUNAVAILABLE: %s: a .npz file needs libzip: "
     assert.equal(failed:format(path_of "x.npz"), output:match "^[^\n]-libzip: ")
@@ -376,8 +376,10 @@ describe("ccw.read and ccw.write of .npz", function()
   end)
 
   it("are without arrays where there are none", function()
-    ccw.write(path_of "none.npz", {})
-    assert.same({}, ccw.read(write_all("none.npz", zip {})))
+    ccw.write(path_of "none.npz", arrays)
+    ccw.write(path_of "none.npz", {}) -- in its place, and not in place of a file
+    assert.equal(zip {}, read_all "none.npz")
+    assert.same({}, ccw.read(path_of "none.npz"))
   end)
 
   it("agree with numpy both ways #jax", function()
@@ -489,6 +491,9 @@ describe("ccw.read of a .npz file says what is wrong:", function()
     refuses("bad argument #2 to 'write' (expected buffers by name, got the key 1)", ccw.write, "x.npz", { ccw.f32 { 1 } })
     refuses("bad argument #2 to 'write' (\"w\": expected a buffer, got number)", ccw.write, "x.npz", { w = 7 })
     refuses("bad argument #2 to 'write' (the name \"w\\x00\" holds a NUL)", ccw.write, "x.npz", { ["w\0"] = ccw.f32 { 1 } })
+    refuses("bad argument #2 to 'write' (the name \"\\xFF\" is no UTF-8)", ccw.write, "x.npz", { ["\xFF"] = ccw.f32 { 1 } })
+    refuses("bad argument #2 to 'write' (a name of 65532 bytes, more than 65531)", ccw.write, "x.npz",
+      { [("w"):rep(65532)] = ccw.f32 { 1 } })
     refuses("bad argument #3 to 'write' (compress: expected a boolean, got number)", ccw.write, "x.npz", {}, { compress = 1 })
   end)
 end)

@@ -99,6 +99,22 @@ describe("CC-26 ccw run", function()
     local tuple = 'r = f32[2]{0} custom-call((f32[1]{0}, f32[2]{0}) %t), custom_call_target="add_mod", api_version=API_VERSION_TYPED_FFI\n'
     says("of a tuple, one by one", { "f32[2] {11, 12}\n", "", 0 }, tuple, "--lib", kernels, "--input", "10", "--input", "{1, 2}")
 
+    it("passes tokens over, which hold nothing", function()
+      local library = ccw.compile [[
+#include <ccw/handler.h>
+CCW_HANDLER(pass, ARG(token, 0, before), ARG(f32, 1, x), RET(token, 0, after), RET(f32, 1, y))
+{
+  for (int64_t i = 0; before.rank == after.rank && i < x.dims[0]; ++i) y.data[i] = x.data[i];
+  return ccw_ok();
+}]]
+      local text = "%0:2 = stablehlo.custom_call @pass(%t, %x) {api_version = 4 : i32} : (!stablehlo.token, tensor<2xf32>) -> " ..
+        "(!stablehlo.token, tensor<2xf32>)\n"
+      assert.same({ "token[]\nf32[2] {1, 2}\nresult 1: close\n", "", 0 }, { run(text, "--lib", library:path(), "--input", "{1, 2}",
+        "--expect", "{1, 2}", "--output", "y.npy") })
+      assert.same({ "", "ccw: --input: it is given 2 times, and the call has 1 operand besides tokens\n", 2 },
+        { run(text, "--lib", library:path(), "--input", "1", "--input", "2") })
+    end)
+
     says("of a size that is a slip, which it does not make up", { "", "ccw: arg 0 is f32[999999999999]: what is random is of 4294967296 " ..
       "bytes at the most; --input gives it\n", 2 }, (scale:gsub("4xf32", "999999999999xf32", 1)), "--lib", kernels)
 
@@ -215,8 +231,10 @@ describe("CC-26 ccw run", function()
       "1", "--expect", "1", "--expect", "1")
     fails("the file of an output, before it runs", "--output y.txt: expected a name that ends in .npy or .npz\n", scale, "--lib", kernels,
       "--output", "y.txt")
-    fails("how many outputs there are", "--output: expected one .npz, or an .npy for each of 1 results, got 2\n", scale, "--lib", kernels,
+    fails("how many outputs there are", "--output: expected one .npz, or an .npy for each of 1 result, got 2\n", scale, "--lib", kernels,
       "--output", "y.npy", "--output", "z.npy")
+    fails("one file for two results", "--output y.npy: two results for one file\n", answering("echo"):gsub("tensor<i32>",
+      "(tensor<i32>, tensor<i32>)"):gsub("%%0", "%%0:2"), "--lib", joined, "--output", "y.npy", "--output", "y.npy")
     fails("a seed that is none", "--seed: expected an integer, got '1.5'\n", scale, "--lib", kernels, "--seed", "1.5")
     fails("a tolerance that is none", "--rtol: expected 0 or more, got '-1'\n", scale, "--lib", kernels, "--expect", "1", "--rtol=-1")
     fails("a tolerance that exactness forbids", "--rtol: a tolerance, while --exact wants none\n", scale, "--lib", kernels, "--expect", "1",

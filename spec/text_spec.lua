@@ -166,6 +166,17 @@ module {
     assert.same({ "api_version", "called_computations", "result_tilings" }, paths)
   end)
 
+  it("keeps types and attributes of MLIR that no array has, with the names that aliases stand for", function()
+    local types = "tensor<2x!quant.uniform<i8:f32, 1.0>>, tensor<*x!q>, tensor<4xf80>, tensor<2xf32, #e>, f128"
+    local text = "%0 = stablehlo.custom_call @f(%a, %b, %c, %d, %e) {my.own = {a = dense_resource<blob> : tensor<4xf32>, "
+      .. "b = sparse<[[0]], [1]> : tensor<2xi32>, c = [f80]}} : (" .. types .. ") -> tensor<f32>"
+    local d = ccw.from_text('!q = !quant.uniform<u8:f32, 2.0>\n#e = #my.encoding<"x">\n' .. text)
+    local spelled = text:gsub("!q>", "!quant.uniform<u8:f32, 2.0>>"):gsub("#e", '#my.encoding<"x">')
+    assert.equal(spelled, d:text())
+    assert.equal(d, ccw.from_text(spelled))
+    assert.equal("dense_resource<blob> : tensor<4xf32>", tostring(ccw.attribute_from_text "dense_resource<blob>:tensor<4xf32>"))
+  end)
+
   it("of MHLO has a schedule, which its generic form keeps", function()
     local d = ccw.from_text [[%0 = "mhlo.custom_call"() {call_target_name = "f", custom_call_schedule = #mhlo<custom_call_schedule LATEST>}
       : () -> tensor<f32>]]
@@ -474,7 +485,7 @@ describe("a description", function()
   it("CC-27 runs, and runs again when its fields have changed", function()
     local d = ccw.from_text(with_config "{s = 2.0 : f32}")
     assert.equal("f32[2] {2, 4}", tostring(d:call(scale, { x })))
-    d.attributes.s = 3
+    d.attributes.s = ccw.f32(3)
     assert.equal("f32[2] {3, 6}", tostring(d:call(scale, { x })))
     d.operands, d.results = { "f32[3]" }, ccw.type "f32[3]"
     assert.equal("f32[3] {3, 6, 9}", tostring(d:call(scale, { ccw.f32 { 1, 2, 3 } })))
@@ -534,7 +545,19 @@ f: 4 things that no handler can receive:
   b.x: a list, which the FFI cannot carry: [1 : i64]
   m: an array of f16: the FFI carries integers of 8 to 64 bits, f32 and f64
   s: a number of bf16: the FFI carries integers of 8 to 64 bits, f32 and f64]], err.message)
-    d.api_version, d.attributes = 4, { s = 2 }
+    d.api_version, d.attributes = 4, { s = ccw.f32(2) }
+    assert.equal("f32[2] {2, 4}", tostring(d:call(scale, { x })))
+  end)
+
+  it("hands its attributes over with the types that the text gives them, as XLA does, or as a person has put there", function()
+    local d = ccw.from_text(with_config "{s = 2 : i64}")
+    local message = "scale: attribute 's': expected f32, got s64"
+    for _, run in ipairs { d.call, d.prepare } do
+      assert.equal(message, select(2, ccw.try(run, d, scale, { x })).message)
+      d.attributes = { s = 2 }
+      assert.equal(message, select(2, ccw.try(run, d, scale, { x })).message)
+    end
+    d = ccw.prepare(scale, { x }, "f32[2]", { s = 2 }):description() -- fitted to the signature, once
     assert.equal("f32[2] {2, 4}", tostring(d:call(scale, { x })))
   end)
 
@@ -566,6 +589,12 @@ f: 4 things that no handler can receive:
       results = { false, "results: expected a type, got boolean" }, api_version = { 7, "api_version: expected 0 to 4, got 7" },
       attributes = { "x", "attributes: expected a table, got string" },
       has_side_effect = { 1, "has_side_effect: expected a boolean, got number" },
+      operand_layouts = { { { 0, 1 } }, "operand_layouts[1]: f32[2]: {0,1} is no order of 1 dims" },
+      result_layouts = { { 1 }, "result_layouts[1]: expected a list of dims, got number" },
+      called_computations = { { {} }, "called_computations[1]: expected a name, got table" },
+      frontend_attributes = { { x = 1 }, 'frontend_attributes: "x": expected a string, got number' },
+      mlir = { { 1 }, "mlir: expected names, got the key 1" }, hlo = { { a = {} }, 'hlo: "a": expected a string, got table' },
+      schedule = { "LATEST>, x = #y<", 'schedule: expected a word, such as LATEST, got "LATEST>, x = #y<"' },
     } do
       local d = ccw.from_text(with_config "{}")
       d[field] = row[1]
@@ -582,13 +611,48 @@ f: 4 things that no handler can receive:
     support.refuses("bad argument #2 to 'text' (expected \"stablehlo\", \"generic\", \"hlo\", \"jax\" or \"c\", got mlir)",
       d.text, d, "mlir")
     support.refuses("bad argument #1 to 'from_text' (expected a text, got number)", ccw.from_text, 7)
+    for _, row in ipairs { { { 1, a = 2 }, "expected names, got the key 1" }, { { [""] = 1 }, "a name is empty" },
+      { { x = { [""] = 1 } }, "x: a name is empty" }, { { x = { a = 1, [2] = 1 } }, "x: expected" } } do
+      d.attributes = row[1]
+      support.refuses("attributes: " .. row[2], d.text, d)
+    end
+    assert.matches("description that is damaged: x: expected", tostring(d), 1, true)
     d.attributes = { x = print }
     support.refuses("attributes: x: expected a boolean, a number, a string, an array or a table, got function", d.text, d)
     d.attributes = {}
     d.attributes.x = d.attributes
     support.refuses("more than 64 dictionaries in each other", d.text, d)
+    d.attributes, d.mlir = {}, { x = d.attributes }
+    support.refuses("more than 64 dictionaries in each other", d.text, d, "generic", { module = true })
+    d.mlir, d.results = nil, {}
+    d.results[1] = d.results
+    support.refuses("results: more than 64 lists in each other", d.text, d)
+    d.results = "f32[2]"
     d.attributes, d.aliases = {}, { [0] = 7 }
     assert.equal("f: aliases: there is no arg 7", select(2, ccw.try(d.text, d)).message)
+    assert.equal("aliases: there is no arg 7", select(2, ccw.try(d.text, d, "jax")).message)
+    assert.equal("aliases: there is no arg 7", select(2, ccw.try(d.text, d, "c")).message)
+  end)
+
+  it("takes types as people write them, and nothing that is none", function()
+    local d = ccw.from_text(with_config "{}")
+    d.operands, d.results = { " f32[ 2,? ]", "tensor<3xbf16>", { "s32[]", ccw.type "u8[1]" }, "!x.y<z>" }, "(f32[<=3] ,f32[*])"
+    assert.matches(": (tensor<2x?xf32>, tensor<3xbf16>, tuple<tensor<i32>, tensor<1xui8>>, !x.y<z>) -> "
+      .. "(tensor<?xf32, #stablehlo.bounds<3>>, tensor<*xf32>)", d:text():gsub("%%x", "%%a, %%b, %%c, %%d"), 1, true)
+    for text, why in pairs {
+      ["f32[2]) -> ()"] = "expected the end, got ')'", ["f32[2"] = "expected ',' or ']', got the end",
+      [""] = "expected a type, got the end",
+      ["f32[-1]"] = "expected a size, got '-'", ["(f32[2]"] = "expected ',' or ')', got the end", ["f33[2]"] = "no dtype is called 'f33'",
+      ["(f32[?]))"] = "expected a size, got '?'", ["f32[?2]"] = "expected a size, got '?'",
+      ["tensor<f32> x"] = "the end of the type, got 'x'",
+      [("("):rep(100000)] = "more than 32 tuples in each other",
+    } do
+      d.operands, d.results = { text }, "f32[2]"
+      support.refuses("operand 0: expected a type, got ", d.text, d)
+      support.refuses(why, d.text, d)
+      d.operands, d.results = {}, text
+      support.refuses("results: expected a type, got ", d.text, d, "jax")
+    end
   end)
 
   it("prints what it is, and what no handler can receive", function()
@@ -801,6 +865,13 @@ line 1, column 37: expected an attribute, got '}'
       end
       local _, err = ccw.try(ccw.attribute_from_text, long)
       assert.equal("INVALID_ARGUMENT", err.code)
+    end
+    local blanks = (" "):rep(size)
+    for _, bit in ipairs { blanks, blanks:gsub("  ", " \n"), ("/**/"):rep(size // 4) } do
+      local operation = "%0 = stablehlo.custom_call @f() {a = #b.c<x" .. bit .. "y>} : () -> !d.e<" .. bit .. "> loc(" .. bit .. ")"
+      assert.equal("f", ccw.from_text(operation).target)
+      assert.equal("f", ccw.from_text("c = (f32[], " .. bit .. "s32[]" .. bit .. ") custom-call(" .. bit .. '), custom_call_target="f", '
+        .. "sharding=a" .. bit .. "{b" .. bit .. "c}").target)
     end
     local laughs = {}
     for i = 1, 25 do laughs[i] = ("#a%d = [#a%d, #a%d]\n"):format(i, i + 1, i + 1) end

@@ -69,6 +69,8 @@ function formats.npz.write(path, buffers, options)
   for name, buffer in pairs(buffers) do
     if type(name) ~= "string" then misuse_of_write(2, "expected buffers by name, got the key %s", tostring(name)) end
     if name:find "\0" then misuse_of_write(2, "the name %s holds a NUL", core.quote(name)) end
+    if not utf8.len(name) then misuse_of_write(2, "the name %s is no UTF-8", core.quote(name)) end
+    if #name > npz.LONGEST_NAME then misuse_of_write(2, "a name of %d bytes, more than %d", #name, npz.LONGEST_NAME) end
     here[name] = check_buffer(buffer, core.quote(name) .. ": ")
   end
   npz.write(path, here, options.compress)

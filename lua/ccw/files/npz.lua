@@ -80,9 +80,15 @@ function M.read(path, wanted, dtypes, unsaid)
   return buffers
 end
 
+--- An archive of nothing, which libzip writes by removing the file.
+local EMPTY = "PK\5\6" .. ("\0"):rep(18)
+
+M.LONGEST_NAME = 65535 - #".npy" --- bytes, in a zip archive
+
 --- write(path, buffers by name, compressed). The buffers are on the host.
 function M.write(path, buffers, compressed)
   local contents = {}
+  if next(buffers) == nil then return check(core.write_file(path, EMPTY, core.buffer "u8[0]")) end
   for i, name in ipairs(sorted_names(buffers)) do contents[i] = { name .. ".npy", npy.write(buffers[name]) } end
   check(core.write_archive(path, contents, compressed))
 end

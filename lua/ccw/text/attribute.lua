@@ -510,6 +510,13 @@ end
 local bracketed = { affine_map = true, affine_set = true, dense_resource = true, sparse = true, opaque = true, strided = true,
   distinct = true, loc = true }
 
+--- A type may follow what is no number; no handler can receive that.
+local function with_type(reader, text, found)
+  if not reader:accept ":" then return found end
+  local type = types.write_mlir(types.read_mlir(reader))
+  return keep(("%s : %s"):format(text, type), is_kept(found) and found.why or "an attribute with a type of its own")
+end
+
 local function word(reader)
   local start = reader.at
   local name = reader:word()
@@ -522,11 +529,10 @@ local function word(reader)
     local text = name
     while reader:peek() and ("([{<"):find(string.char(reader:peek()), 1, true) do text = text .. reader:balanced("'" .. name .. "'") end
     if text == name then reader:fail(reader.at, "expected '<' after '%s', got %s", name, reader:got()) end
-    return keep(text, name)
+    return with_type(reader, text, keep(text, name))
   end
   reader.at = start
-  if not (dtypes[name] or name:find "^[su]?i%d+$" or name == "tensor" or name == "tuple" or name == "memref" or name == "vector"
-    or name == "complex" or name == "index" or name == "none") then
+  if not types.begins_type(name) then
     reader:fail(start, "expected an attribute, got %s", reader:got(start))
   end
   return keep(types.write_mlir(types.read_mlir(reader)), "a type")
@@ -538,12 +544,6 @@ local function function_type(reader)
   reader:peek()
   local to = reader:peek() == 40 and reader:balanced "a type" or types.write_mlir(types.read_mlir(reader))
   return keep(text .. " -> " .. to, "a type")
-end
-
---- A type may follow what is no number; no handler can receive that.
-local function with_type(reader, text, found)
-  if not reader:accept ":" then return found end
-  return keep(("%s : %s"):format(text, types.write_mlir(types.read_mlir(reader))), "an attribute with a type of its own")
 end
 
 function value(reader)
@@ -745,6 +745,7 @@ function write(source, outer, name, fail, depth)
   end
   for key in next, source do
     if type(key) ~= "string" then fail("%s: expected names, got the key %s", path, tostring(key)) end
+    if key == "" then fail("%s: a name is empty", path) end
   end
   if depth > 64 then fail("%s...: more than 64 dictionaries in each other", path:sub(1, 40)) end
   return M.write_dictionary(source, path, fail, depth + 1)
@@ -780,8 +781,9 @@ function M.unsupported(source, path, found, level)
     end
   elseif type(source) == "table" and not kind then
     if level > 64 then return end
-    local key = next(source)
-    if type(key) ~= "string" then return end
+    for key in next, source do
+      if type(key) ~= "string" then return end -- a list, or misuse
+    end
     for _, name in ipairs(sorted(source)) do M.unsupported(source[name], M.path(path, name), found, level + 1) end
   end
 end

@@ -2,6 +2,7 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local attributes = require "ccw.attributes"
+local parts = require "ccw.text.parts"
 
 local M = {}
 
@@ -89,9 +90,10 @@ function M.layouts(list)
   return is_other and all or nil
 end
 
---- aliases(description) -> list of {result, operand}. In the order of the results.
+--- aliases(description) -> list of {result, operand}. In the order of the results. INVALID_ARGUMENT: one of what is not there.
 function M.aliases(description)
-  local list = {}
+  local list, good, why = {}, parts.aliases(description)
+  if not good then errors.raise("INVALID_ARGUMENT", why) end
   for result, operand in pairs(description.aliases or {}) do list[#list + 1] = { result, operand } end
   table.sort(list, function(a, b) return a[1] < b[1] end)
   return list

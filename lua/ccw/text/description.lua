@@ -1,6 +1,8 @@
 --- Descriptions: custom calls that were read from text, as values to change, to run and to write.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local array = require "ccw.array"
+local attributes = require "ccw.attributes"
 local call = require "ccw.call"
 local versions = require "ccw.text.parts".versions
 
@@ -20,7 +22,8 @@ end
 
 --- description: a custom call that was read from a text, to be changed, run and written.
 -- Fields, all to be changed: target; operands, a list of types, "f32[2,3]", a tuple being "(f32[2], s32[])"; results, one type or a
--- tuple; attributes, what ccw.call takes; aliases, {[result] = operand}, counted in the frame from 0; has_side_effect; api_version, 4
+-- tuple; attributes, a table as for ccw.call, of just these types, as d:text() writes them: a plain 2 is s64, and no f32 for a handler
+-- that binds one; aliases, {[result] = operand}, counted in the frame from 0; has_side_effect; api_version, 4
 -- for the typed FFI, of others backend_config is the opaque text; operand_layouts and result_layouts, a list {1, 0} for each array, the
 -- fastest dim first; called_computations, sharding, frontend_attributes, schedule; mlir and hlo, what else only one of the two says;
 -- name and operand_names, of the text that it was in. d.unsupported lists what no handler can receive, {path = ..., why = ...}, as the
@@ -38,16 +41,71 @@ local needed = { "target", "operands", "results", "api_version" }
 
 -- ---- checks
 
---- Lists of types of operands and results that a person has changed, as texts: core's own types, "(f32[2], s32[])", lists of those.
-local function type_text(value, what, fail)
+--- The length of a list.
+local function length_of(list, what, fail)
+  local length, why = array.list_length(list)
+  if not length then fail(1, "%s: %s", what, why) end
+  return length
+end
+
+local MOST_NESTED = 64 --- lists of types in each other: more is one that holds itself
+
+--- Types of operands and results that a person has changed, as texts: core's own types, "(f32[2], s32[])", lists of those.
+local function type_text(value, what, fail, level)
   if core.kind(value) == "type" then return tostring(value) end
   if type(value) == "table" then
     local all = {}
-    for i, part in ipairs(value) do all[i] = type_text(part, what, fail) end
+    if level == MOST_NESTED then fail(1, "%s: more than %d lists in each other", what, MOST_NESTED) end
+    for i = 1, length_of(value, what, fail) do all[i] = type_text(value[i], what, fail, (level or 0) + 1) end
     return need "types".tuple(all)
   end
   if type(value) ~= "string" then fail(1, "%s: expected a type, got %s", what, core.kind(value) or type(value)) end
-  return value
+  local text, why = need "types".canonical(value)
+  if not text then fail(1, "%s: expected a type, got %s: %s", what, core.quote(value), why) end
+  return text
+end
+
+--- Raises misuse for layouts that are no orders of the dims of these arrays.
+local function check_layouts(all, field, leaves, fail)
+  local types = need "types"
+  for i, order in next, all do
+    local leaf = leaves[i]
+    if not leaf then fail(1, "%s: there is no array [%s]", field, tostring(i)) end
+    if type(order) ~= "table" then fail(1, "%s[%d]: expected a list of dims, got %s", field, i, core.kind(order) or type(order)) end
+    for _, dim in ipairs(order) do
+      if math.type(dim) ~= "integer" then fail(1, "%s[%d]: expected integers, got %s", field, i, tostring(dim)) end
+    end
+    local problem = types.check_layout(order, types.rank(leaf) or #order)
+    if problem then fail(1, "%s[%d]: %s: %s", field, i, leaf, problem) end
+  end
+end
+
+--- What is in fields that are tables, or has a form: check(value, name, fail) raises misuse.
+local insides = {}
+
+function insides.called_computations(list, name, fail)
+  for i = 1, length_of(list, name, fail) do
+    if type(list[i]) ~= "string" then fail(1, "%s[%d]: expected a name, got %s", name, i, core.kind(list[i]) or type(list[i])) end
+  end
+end
+
+--- Raises misuse for keys that are no names, and for values that are not of that type.
+local function check_names(names, field, fail, wanted)
+  for name, value in next, names do
+    if type(name) ~= "string" then fail(1, "%s: expected names, got the key %s", field, tostring(name)) end
+    if name == "" then fail(1, "%s: a name is empty", field) end
+    if wanted and type(value) ~= wanted then
+      fail(1, "%s: %s: expected a %s, got %s", field, core.quote(name), wanted, core.kind(value) or type(value))
+    end
+  end
+end
+
+function insides.mlir(names, field, fail) check_names(names, field, fail) end
+function insides.hlo(names, field, fail) check_names(names, field, fail, "string") end
+function insides.frontend_attributes(names, field, fail) check_names(names, field, fail, "string") end
+
+function insides.schedule(text, name, fail)
+  if not text:find "^%u[%u_]*$" then fail(1, "%s: expected a word, such as LATEST, got %s", name, core.quote(text)) end
 end
 
 --- Raises misuse for a field that no description has, or one that is of another type.
@@ -67,9 +125,10 @@ local function plain(description, fail)
   end
   local copy = {}
   for name, value in next, description do
-    local wanted = fields[name]
-    if name == "results" and type(value) ~= "string" then value = type_text(value, name, fail) end
+    local wanted, check = fields[name], insides[name]
+    if name == "results" and type(value) ~= "string" then value = type_text(value, name, fail) end -- a type, or a list of them
     if wanted ~= type(value) and wanted ~= "any" then refuse_field(name, value, fail) end
+    if check then check(value, name, fail) end
     copy[name] = value
   end
   for _, name in ipairs(needed) do
@@ -77,14 +136,19 @@ local function plain(description, fail)
   end
   if not versions[copy.api_version] then fail(1, "api_version: expected 0 to 4, got %s", tostring(copy.api_version)) end
   local operands = {}
-  for i, operand in ipairs(copy.operands) do
-    operands[i] = type(operand) == "string" and operand or type_text(operand, "operand " .. i - 1, fail)
+  for i = 1, length_of(copy.operands, "operands", fail) do
+    operands[i] = type_text(copy.operands[i], "operand " .. i - 1, fail)
   end
-  copy.operands = operands
+  copy.operands, copy.results = operands, type_text(copy.results, "results", fail)
+  local types = need "types"
+  if copy.operand_layouts then check_layouts(copy.operand_layouts, "operand_layouts", types.leaves(types.tuple(operands)), fail) end
+  if copy.result_layouts then check_layouts(copy.result_layouts, "result_layouts", types.leaves(copy.results), fail) end
   local config = copy.attributes
   if core.kind(config) == "attributes" then
     copy.attributes = need "attribute".open(config)
-  elseif config ~= nil and type(config) ~= "table" then
+  elseif type(config) == "table" then
+    check_names(config, "attributes", fail)
+  elseif config ~= nil then
     fail(1, "attributes: expected a table, got %s", core.kind(config) or type(config))
   end
   return copy
@@ -231,13 +295,14 @@ local function run(how, name, description, handler, operands, results, options)
   local all = { aliases = copy.aliases and next(copy.aliases) ~= nil and copy.aliases or nil, has_side_effect = copy.has_side_effect }
   for key, value in next, options or {} do all[key] = value end
   if handler == nil then handler = copy.target end
-  return how(handler, operands, results or copy.results, copy.attributes, next(all) ~= nil and all or nil)
+  local given = attributes.build(copy.attributes or {}, function(_, format, ...) fail(1, "attributes: " .. format, ...) end, 1, copy.target)
+  return how(handler, operands, results or copy.results, given, next(all) ~= nil and all or nil)
 end
 
 --- description:call(handler, operands [, results [, options]]) -> results. Runs the call on buffers of the types that it says.
 -- The handler is what ccw.call takes, nil for the one that is registered under its target, or a library, whose handler of that name it
--- is. Results are of the types that it says; buffers in their place are destinations. What no handler can receive (d.unsupported)
--- raises, all in one report.
+-- is. Results are of the types that it says; buffers in their place are destinations. Attributes are handed over with the types that the
+-- text gives them, as XLA does. What no handler can receive (d.unsupported) raises, all in one report.
 function methods:call(handler, operands, results, options) return run(call.call, "call", self, handler, operands, results, options) end
 
 --- description:prepare(handler, operands [, results [, options]]) -> call. The same for ccw.prepare.
@@ -300,11 +365,8 @@ end
 
 function meta.__eq(a, b) return getmetatable(a) == meta and getmetatable(b) == meta and digest(a) == digest(b) end
 
---- What a description prints as: its signature with values, and what no handler can receive.
-function meta:__tostring()
-  local ok, copy = pcall(plain, self, errors.misuse_of "tostring")
-  if not ok then return "description that is damaged: " .. copy:gsub("^.-%(", ""):gsub("%)$", "") end
-  local attribute, types = need "attribute", need "types"
+local function print_description(self)
+  local copy, attribute, types = plain(self, errors.misuse_of "tostring"), need "attribute", need "types"
   local name = copy.target:match "^[%a_][%w_]*$" or core.quote(copy.target)
   local results = types.parts(copy.results) and copy.results or "(" .. copy.results .. ")"
   local text = ("%s(%s) -> %s"):format(name, table.concat(copy.operands, ", "), results)
@@ -315,6 +377,13 @@ function meta:__tostring()
   end
   for _, one in ipairs(unsupported(copy)) do text = ("%s\n  not for a handler: %s: %s"):format(text, one.path, one.why) end
   return text
+end
+
+--- What a description prints as: its signature with values, and what no handler can receive.
+function meta:__tostring()
+  local ok, text = pcall(print_description, self)
+  if ok then return text end
+  return "description that is damaged: " .. (tostring(text):match "bad argument #1 to 'tostring' %((.*)%)$" or tostring(text))
 end
 
 -- ---- reading

@@ -33,7 +33,7 @@ local function skip_value(reader)
       reader.at = at + 1
     end
   end
-  local text = reader.text:sub(start, reader.at - 1):match "^(.-)%s*$"
+  local text = types.trim(reader.text:sub(start, reader.at - 1))
   if text == "" then reader:fail(start, "expected a value, got %s", reader:got(start)) end
   return reader_of.one_line(text)
 end

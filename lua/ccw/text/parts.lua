@@ -25,13 +25,14 @@ function M.path_to(text, position, path)
   path = path or {}
   local parts = types.parts(text)
   if not parts then return position == 0 and path or nil end
-  local starts = types.starts(text)
-  for i, part in ipairs(parts) do
-    if position < starts[i + 1] then
-      path[#path + 1] = i - 1
-      return M.path_to(part, position - starts[i], path)
-    end
+  local starts, low, high = types.starts(text), 1, #parts + 1
+  while low < high do -- the first part that ends behind the position
+    local middle = (low + high) // 2
+    if middle > #parts or position < starts[middle + 1] then high = middle else low = middle + 1 end
   end
+  if low > #parts then return nil end
+  path[#path + 1] = low - 1
+  return M.path_to(parts[low], position - starts[low], path)
 end
 
 --- add_alias(call, result_path, operand, operand_path) -> nil, or what is wrong. Notes that parts of a result and an operand share memory.

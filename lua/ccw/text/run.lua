@@ -130,40 +130,61 @@ local function option_text(option, i, text)
   return ("--%s %d '%s'"):format(option, i, ((#text > 60 and text:sub(1, 60) .. "..." or text):gsub("%c", " ")))
 end
 
---- Refuses an option that is given more often than there is something for it.
-local function check_count(option, texts, types, what)
-  if #texts <= #types then return end
-  trouble("--%s: it is given %d times, and the call has %d %s%s", option, #texts, #types, what, #types == 1 and "" or "s")
+--- The positions, from 1, of those that hold something: a token is given by nobody, and to nobody.
+local function holding(types)
+  local numbers = {}
+  for i, type in ipairs(types) do
+    if type.dtype ~= "token" then numbers[#numbers + 1] = i end
+  end
+  return numbers
+end
+
+--- "1 result", "2 results".
+local function counted(count, what) return ("%d %s%s"):format(count, what, count == 1 and "" or "s") end
+
+--- Refuses an option that is given more often than there is something for it, which is at these of all positions.
+local function check_count(option, texts, numbers, types, what)
+  if #texts <= #numbers then return end
+  trouble("--%s: it is given %s, and the call has %s%s", option, counted(#texts, "time"), counted(#numbers, what),
+    #numbers < #types and " besides tokens" or "")
 end
 
 local MOST_RANDOM = 1 << 32 --- bytes of an operand that nobody has given: a size in a text may be anything
 
+--- The operand at a position, from 1: what `text` says, which is given k-th, or at random.
+local function make_operand(type, i, text, k, options)
+  local seed, place = options.seed + i - 1, ("arg %d"):format(i - 1)
+  if type.dtype == "token" then return ccw.array(type) end
+  if text and text ~= "random" then
+    return try(option_text("input", k, text) .. ": " .. place, read_array, text, type, "arg" .. i - 1)
+  end
+  if type.bytes > MOST_RANDOM then
+    trouble("%s is %s: what is random is of %d bytes at the most; --input gives it", place, type, MOST_RANDOM)
+  end
+  local operand = try(place, ccw.random, type, seed)
+  note("%s is random: ccw.random(\"%s\", %d)", place, type, seed)
+  return operand
+end
+
 local function make_operands(types, options, device)
-  local operands = {}
-  check_count("input", options.input, types, "operand")
+  local operands, numbers = {}, holding(types)
+  check_count("input", options.input, numbers, types, "operand")
+  local k = 0
   for i, type in ipairs(types) do
-    local text = options.input[i] or "random"
-    local seed, place = options.seed + i - 1, ("arg %d"):format(i - 1)
-    if type.dtype == "token" then
-      operands[i] = ccw.array(type)
-    elseif text == "random" and type.bytes > MOST_RANDOM then
-      trouble("%s is %s: what is random is of %d bytes at the most; --input gives it", place, type, MOST_RANDOM)
-    elseif text == "random" then
-      operands[i] = try(place, ccw.random, type, seed)
-      note("%s is random: ccw.random(\"%s\", %d)", place, type, seed)
-    else
-      operands[i] = try(option_text("input", i, text) .. ": " .. place, read_array, text, type, "arg" .. i - 1)
-    end
-    if device.name ~= "host" then operands[i] = try(place, operands[i].to, operands[i], device) end
+    if type.dtype ~= "token" then k = k + 1 end
+    operands[i] = make_operand(type, i, options.input[k], k, options)
+    if device.name ~= "host" then operands[i] = try("arg " .. i - 1, operands[i].to, operands[i], device) end
   end
   return operands
 end
 
+--- What results should be, by their positions from 1.
 local function read_expected(types, texts)
-  local expected = {}
-  check_count("expect", texts, types, "result")
-  for i, text in ipairs(texts) do
-    local who = ("%s: result %d"):format(option_text("expect", i, text), i - 1)
+  local expected, numbers = {}, holding(types)
+  check_count("expect", texts, numbers, types, "result")
+  for k, text in ipairs(texts) do
+    local i = numbers[k]
+    local who = ("%s: result %d"):format(option_text("expect", k, text), i - 1)
     expected[i] = try(who, read_array, text, types[i], "result" .. i - 1)
   end
   return expected
@@ -173,16 +194,15 @@ end
 
 --- The numbers, from 1, of the results that hold something, for which the paths have to do.
 local function plan_output(types, paths)
-  local numbers = {}
-  for i, type in ipairs(types) do
-    if type.dtype ~= "token" then numbers[#numbers + 1] = i end
-  end
+  local numbers, seen = holding(types), {}
   for _, path in ipairs(paths) do
     if not path:find "%.np[yz]$" then trouble("--output %s: expected a name that ends in .npy or .npz", path) end
+    if seen[path] then trouble("--output %s: two results for one file", path) end
+    seen[path] = true
   end
   local is_all = #paths == 1 and paths[1]:find "%.npz$"
   if #paths > 0 and not is_all and #paths ~= #numbers then
-    trouble("--output: expected one .npz, or an .npy for each of %d results, got %d", #numbers, #paths)
+    trouble("--output: expected one .npz, or an .npy for each of %s, got %d", counted(#numbers, "result"), #paths)
   end
   return numbers
 end
@@ -212,10 +232,10 @@ end
 local function compare(results, expected, options)
   local good, how = true, { equal_nan = true }
   if not options.exact then how.close, how.rtol, how.atol = true, options.rtol, options.atol end
-  for i, buffer in ipairs(expected) do
-    local result = ccw.compare(results[i]:to "host", buffer, how)
-    print(("result %d: %s"):format(i - 1, result.message))
-    good = good and result.equal
+  for i = 1, #results do
+    local result = expected[i] and ccw.compare(results[i]:to "host", expected[i], how)
+    if result then print(("result %d: %s"):format(i - 1, result.message)) end
+    good = good and (not result or result.equal)
   end
   return good
 end
@@ -257,10 +277,8 @@ local function run(options)
   local types = try(who, contents.results, description)
   local expected, numbers = read_expected(types, options.expect), plan_output(types, options.output)
   local operands = make_operands(try(who, contents.operands, description), options, device)
-  local given = description.attributes or {}
-  if core.kind(given) ~= "attributes" then given = try(who, ccw.attrs, given) end -- typed as the text says, not as a signature wants
-  local results, err = errors.try(ccw.call, handler, operands, description.results, given, { aliases = description.aliases,
-    has_side_effect = description.has_side_effect, device = device, checked = options.checked or false })
+  local results, err = errors.try(description.call, description, handler, operands, nil,
+    { device = device, checked = options.checked or false })
   if err then stop(BAD, "%s", tostring(err)) end
   results = flatten(results, {})
   for _, result in ipairs(results) do print(result) end
@@ -277,8 +295,8 @@ local function parser()
   p:option("--pick", "Which call of several: its number, its target or the name of its result."):argname "CALL"
   p:flag("--list", "List the calls, and run none.")
   p:option("--text", "Write the call as stablehlo, generic, hlo, jax or c, and do not run it."):argname "FORM"
-  list("--input", "ARRAY", "An operand, then the next one, those of a tuple one by one: 'f32[2] {1, 2}', '{1, 2}', a number for all " ..
-    "elements, @FILE.npy, @FILE.npz:NAME, or random, as are those that are not given.")
+  list("--input", "ARRAY", "An operand, then the next one, those of a tuple one by one and no tokens: 'f32[2] {1, 2}', '{1, 2}', a " ..
+    "number for all elements, @FILE.npy, @FILE.npz:NAME, or random, as are those that are not given.")
   p:option("--seed", "Of random operands: arg i gets this plus i.", "0"):argname "N"
   list("--output", "FILE", "Where to save: an .npy for each result, or one .npz for all.")
   list("--expect", "ARRAY", "What a result should be, then the next one, written as operands are.")

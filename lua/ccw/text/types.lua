@@ -48,6 +48,12 @@ function M.value(text)
   return value or nil
 end
 
+--- trim(text) -> string. Without the spaces at both ends, in time that grows with its length.
+function M.trim(text)
+  local first = text:find "%S"
+  return first and text:match("^.*%S", first) or ""
+end
+
 local function split(text)
   local parts, depth, start = {}, 0, 2
   for at, c in text:gmatch "()([%(%),<>%[%]])" do
@@ -58,7 +64,7 @@ local function split(text)
       depth = depth - 1
     end
     if depth == 0 or depth == 1 and c == "," then
-      local part = text:sub(start, at - 1):match "^%s*(.-)%s*$"
+      local part = M.trim(text:sub(start, at - 1))
       if part ~= "" then parts[#parts + 1] = part end
       start = at + 1
     end
@@ -118,6 +124,47 @@ local function why_not(text)
   return err and err.message:gsub("^type: ", ""):match "^[^\n]*"
 end
 
+local canonical, spelled = {}, 0
+
+--- A type as it is written here; nil and why there is none.
+local function spell(text, level)
+  local value = M.value(text)
+  if value then return tostring(value) end
+  local parts = M.parts(text)
+  if parts then
+    local all = {}
+    if level > 64 then return nil, "more than 64 tuples in each other" end
+    for i, part in ipairs(parts) do
+      local one, why = spell(part, level + 1)
+      if not one then return nil, why end
+      all[i] = one
+    end
+    if tuple(parts):gsub("%s", "") ~= text:gsub("%s", "") then return nil, why_not(text) or "no tuple" end
+    return tuple(all)
+  end
+  local dtype, dims = text:match "^%s*([%w_]+)%s*%[([^%]]*)%]%s*$"
+  if not text:find "^%s*[%w_]+%s*%[" then return M.spell_mlir(text) end
+  local sizes, bare = {}, {}
+  for size in ((dims or "") .. ","):gmatch "%s*([^,]-)%s*," do
+    sizes[#sizes + 1], bare[#bare + 1] = size, size:gsub("^<=%f[%d]", ""):gsub("^%?$", "1")
+  end
+  local all = table.concat(sizes, ",")
+  local why = all ~= "*" and why_not(dtype and ("%s[%s]"):format(dtype == "opaque" and "u8" or dtype, table.concat(bare, ",")) or text)
+  if why then return nil, why end
+  return ("%s[%s]"):format(dtype, all)
+end
+
+--- canonical(text) -> text, or nil and what is wrong with it. A type that a person has written, as it is written here.
+function M.canonical(text)
+  local found = canonical[text]
+  if found then return found end
+  local made, why = spell(text, 1)
+  if not made then return nil, why end
+  if spelled == 2000 then canonical, spelled = {}, 0 end
+  canonical[text], spelled = made, spelled + 1
+  return made
+end
+
 -- ---- MLIR
 
 local from_tensor, tensors = {}, 0 -- memory of what was read
@@ -134,8 +181,11 @@ local function with_bounds(dims, encoding)
   end))
 end
 
---- The dtype of an element type at the reader, or nil.
+local read
+
+--- The dtype of an element type at the reader, or nil, and MLIR's name of it.
 local function element(reader)
+  if reader:peek() == 33 then return nil, M.write_mlir(reader:nested(read)) end
   local name = reader:take "^([%a_][%w_]*)()"
   if name == "complex" then
     reader:expect("<", "after 'complex'")
@@ -158,9 +208,9 @@ local function tensor(reader, start)
   if reader:accept "*" then
     reader:expect("x", "after '*'")
     local dtype, name = element(reader)
-    if not dtype then reader:fail(start, "no dtype is called '%s'", name or "") end
+    if not name then reader:fail(reader.at, "expected an element type, got %s", reader:got()) end
     reader:expect(">", "to close 'tensor<'")
-    return dtype .. "[*]"
+    return dtype and dtype .. "[*]" or ("tensor<*x%s>"):format(name)
   end
   local dims = {}
   while true do
@@ -172,6 +222,7 @@ local function tensor(reader, start)
   local at = reader.at
   local dtype, name = element(reader)
   if not name then reader:fail(at, "expected an element type, got %s", reader:got(at)) end
+  local sizes, rest = table.concat(dims, "x"), ""
   dims = table.concat(dims, ",")
   local text = dtype and ("%s[%s]"):format(dtype, dims)
   if reader:accept "," then
@@ -179,15 +230,15 @@ local function tensor(reader, start)
     if reader:peek() ~= 35 then reader:fail(reader.at, "expected an encoding, #..., got %s", reader:got()) end
     local encoding = reader:take "^(#[%a_][%w_.]*)()" or reader:fail(from, "expected an encoding, #..., got %s", reader:got())
     if reader:peek() == 60 then encoding = encoding .. reader:balanced "an encoding" end
-    local bounded = text and with_bounds(dims, reader.aliases and reader.aliases(encoding) or encoding)
+    encoding = reader.aliases and reader.aliases(encoding) or encoding
+    rest = ", " .. encoding
+    local bounded = text and with_bounds(dims, encoding)
     text = bounded and ("%s[%s]"):format(dtype, bounded)
   end
   reader:expect(">", "to close 'tensor<'")
   if text then return check(reader, start, text) end
-  return reader.text:sub(start, reader.at - 1)
+  return ("tensor<%s%s%s%s>"):format(sizes, sizes == "" and "" or "x", name, rest)
 end
-
-local read
 
 local function tuple_of(reader)
   reader:expect("<", "after 'tuple'")
@@ -197,7 +248,10 @@ local function tuple_of(reader)
 end
 
 --- Words that types of MLIR begin with.
-local others = { memref = true, vector = true, none = true, index = true }
+local others = { tensor = true, tuple = true, complex = true, memref = true, vector = true, none = true, index = true, tf32 = true }
+
+--- begins_type(word) -> boolean. Whether a type of MLIR's begins so.
+function M.begins_type(word) return others[word] or dtypes[word] and true or word:find "^[su]?i%d+$" ~= nil or word:find "^f%d+$" ~= nil end
 
 local token_types = { ["!stablehlo.token"] = "token[]", ["!mhlo.token"] = "token[]" }
 
@@ -214,7 +268,7 @@ function read(reader)
   local word = reader:take "^([%a_][%w_]*)()"
   if word == "tensor" then return tensor(reader, start) end
   if word == "tuple" then return tuple_of(reader) end
-  if not word or not (others[word] or dtypes[word] or word:find "^[su]?i%d+$" or word == "complex") then
+  if not word or not M.begins_type(word) then
     reader:fail(start, "expected a type, got %s", reader:got(start))
   end
   return word .. (reader:peek() == 60 and reader:balanced "a type" or "")
@@ -243,6 +297,19 @@ function M.read_piece(text, reader, at)
   local type = M.read_mlir(piece)
   reader:join(piece, "a type")
   return type
+end
+
+--- spell_mlir(text) -> type, or nil and what is wrong with it. A text that is one type of MLIR.
+function M.spell_mlir(text)
+  local reader = require "ccw.text.reader".new(text)
+  reader.brief = true
+  local ok, result = pcall(function()
+    local type = M.read_mlir(reader)
+    if reader:peek() then reader:fail(reader.at, "expected the end of the type, got %s", reader:got()) end
+    return type
+  end)
+  if ok then return result end
+  return nil, result.message
 end
 
 local to_mlir, written = {}, 0
