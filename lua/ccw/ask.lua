@@ -160,7 +160,7 @@ end
 --- The type whose want ended a child: the official binding asserts that it is registered, in a function of whose name it is a part.
 --- "" where it cannot be told; nil where the child ended otherwise.
 local function lacking_type(output)
-  local behind = output:match(".*\n" .. MARK .. "asking(.*)$") or ""
+  local behind = output:match("^.*\n" .. MARK .. "asking(.*)$") or ""
   if not behind:find("type must be registered with XLA FFI", 1, true) then return nil end
   local type = behind:match "%[with T = ([^;%]]+)" or behind:match "%[T = (.-)%]" or ""
   return (type:gsub(", stage = .*", ""):gsub("{anonymous}", "(anonymous namespace)"))

@@ -76,7 +76,7 @@ local function line_start(text, from, at)
   local size = 512
   while true do
     local first = math.max(from, at - size)
-    local newline = text:sub(first, at - 1):match ".*()\n"
+    local newline = text:sub(first, at - 1):match "^.*()\n"
     if newline then return first + newline end
     if first == from then return from end
     size = size * 8
