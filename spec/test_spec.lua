@@ -3,6 +3,7 @@ local ccw = require "ccw"
 local core = require "ccw.core"
 local t = require "ccw.test"
 local axes = require "ccw.test.axes"
+local settings = require "ccw.test.settings"
 local shrink = require "ccw.test.shrink"
 local support = require "spec.support"
 
@@ -150,6 +151,26 @@ FAILED: refuses_none on host n=0 (spec/testing/planted.lua:60)
     assert.equal(1, code)
   end)
 
+  it("takes oracles at their word, whatever way they take, and handlers that end #plain", function()
+    local output, code = run "spec/testing/oracles.lua"
+    local told = {}
+    for name, text in output:gmatch "FAILED: ([^\n]-) %(spec[^\n]*\n    ([^\n]*)" do told[#told + 1] = name .. ": " .. text end
+    local function differs(how)
+      return ("an oracle sets %s on host one case: result 0 'y': [1] is 0, expected 1; 2 of 2 elements differ, by up to 1 (relative 1) " ..
+        "(f32[2])"):format(how)
+    end
+    assert.same({
+      differs "c.y", differs "c.results[1]", differs "c.results",
+      "an oracle gives too little on host one case: the oracle fails: result 0 'y': expected 2 elements, got 1",
+      "an oracle gives what is closed on host one case: the oracle fails: result 0 'y': what it gives is closed",
+      "a handler in Lua ends the process on host one case: it ended the process, with exit code 0",
+      "a handler writes nothing, and then fails on host one case: result 0 'y': elements may not be written, and a second run, " ..
+        "which would tell, fails: UNKNOWN: anonymous: execute: it ran before",
+      "a test ends the process: it ends the program: os.exit(0)",
+    }, told)
+    assert.equal(1, code)
+  end)
+
   it("runs one case again, and one that it has shrunk", function()
     assert.equal([[
 FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
@@ -164,6 +185,19 @@ FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
     output, code = run "spec/testing/tail.lua --case 7:q=1"
     assert.matches("INVALID_ARGUMENT: spec/testing/tail.lua:17: --case 7: the check has no axis 'q'\n", output, 1, true)
     assert.equal(1, code)
+  end)
+
+  it("reads the values of --case as the message of a failure has them", function()
+    local check = axes.fill(axes.read("(x: f32[n]) -> (y: f32[n]) {v: s64[], s: string}", error), {
+      n = 1, v = { { 1, 2 }, { 3 } }, s = { "a", "b, {c}=d" },
+    }, error, {})
+    local all = axes.cases(check, error)
+    for _, case in ipairs(all) do
+      for _, from in ipairs(all) do
+        local only = settings.read_case("7:" .. axes.changes(check, case, from))
+        assert.same(case, axes.changed(check, from, only.changes))
+      end
+    end
   end)
 
   it("draws from the seed and the case alone", function()
@@ -416,6 +450,20 @@ describe("a check that is wrong", function()
     refuses("bad argument #3 to 'check' (on: expected \"all\" or names of devices, got tpu)", handler, signature, { n = 1, on = "tpu" })
     refuses("bad argument #3 to 'check' (oracle: expected a function, a handler or the path of an .npz, got number)", handler, signature,
       { n = 1, oracle = 5 })
+    local optional = "(x: f32[n], m?: f32[n]) -> (y: f32[n])"
+    refuses("bad argument #3 to 'check' (m: expected true, false or a list of them, got yes)", handler, optional, { n = 1, m = "yes" })
+    refuses("bad argument #3 to 'check' (m: expected true, false or a list of them, got 1)", handler, optional, { n = 1, m = { 1, 0 } })
+    refuses("bad argument #3 to 'check' (n: expected values, got an empty list: there would be nothing to run)", handler, signature,
+      { n = {} })
+    refuses("bad argument #3 to 'check' (a: expected a list without holes)", handler, "(x: f32[n]) -> (y: f32[n]) {a: s64}",
+      { n = 1, a = { 1, nil, nil, 4 } })
+    refuses("bad argument #3 to 'check' (on: expected names of devices, got an empty list)", handler, signature, { n = 1, on = {} })
+    refuses("bad argument #3 to 'check' (time_limit: expected seconds above 0, got -1)", handler, signature, { n = 1, time_limit = -1 })
+    refuses("rtol: expected 0 or more, got -1", handler, signature, { n = 1, close = { f32 = { rtol = -1 } } })
+    refuses("bad argument #2 to 'check' (... says nothing of what is there: write an operand or a result for each)", handler,
+      "(x: f32[n], ...) -> (y: f32[n])", { n = 1 })
+    refuses("bad argument #1 to 'check' (expected the name of a device, host, sim, cuda, rocm or sim:0, or of a stage, got cpu)",
+      { cpu = handler }, signature, { n = 1 })
     refuses("it declares tests, which a test cannot: call it in a describe, or in the file itself", handler, signature, { n = 1 })
     support.refuses("bad argument #3 to 'refuses_misuse' (except: no variant is called 'arg 0 as f65[1]'; near: arg 0 as f64[1])",
       t.refuses_misuse, handler, "(f32[1]) -> (f32[1])", { except = { "arg 0 as f65[1]" } })

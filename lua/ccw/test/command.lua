@@ -93,7 +93,8 @@ end
 
 --- Runs what ends the process, and gives the exit code with which it would have, 0 where it comes to its end.
 local function until_exit(f)
-  local sentinel, exit = {}, os.exit
+  local function text_of(self) return ("it ends the program: os.exit(%d)"):format(self.code) end
+  local sentinel, exit = setmetatable({}, { __tostring = text_of }), os.exit
   os.exit = function(code) -- luacheck: ignore
     sentinel.code = code == true and 0 or code == false and 1 or code or 0
     error(sentinel, 0)

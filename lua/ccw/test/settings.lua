@@ -18,10 +18,11 @@ function M.read_case(text)
   local number, rest = text:match "^(%d+)(.*)$"
   local changes = {}
   if not number or rest ~= "" and rest:sub(1, 1) ~= ":" then return nil end
-  for item in rest:sub(2):gmatch "[^,]+" do
+  rest = rest:sub(2):gsub("%b{}", function(list) return (list:gsub(",", "\0")) end) -- whose commas part no values of axes
+  for item in rest:gmatch "[^,]+" do
     local name, value = item:match "^([%w_]+)=(.+)$"
     if not name then return nil end
-    changes[name] = value
+    changes[name] = value:gsub("%z", ",")
   end
   return { number = math.tointeger(tonumber(number)), changes = changes }
 end

@@ -128,6 +128,7 @@ local runner = {}
 runner.__index = runner
 
 local present
+local exit = os.exit -- `ccw test` has another one, for itself
 
 function M.runner(f, place)
   return setmetatable({ f = f, is_here = place.name ~= "host" and not place.name:find "^sim:" }, runner)
@@ -153,7 +154,10 @@ function runner:ask(question, seconds, name)
   end
   if present ~= self or not self.worker or self.worker:over() then
     if present and present.worker then present.worker:close() end
-    present, self.worker = self, core.worker(self.f)
+    present, self.worker = self, core.worker(function(asked)
+      os.exit = exit -- luacheck: ignore
+      return self.f(asked)
+    end)
   end
   local answer, how = self.worker:ask(question, seconds)
   if answer then return answer end
