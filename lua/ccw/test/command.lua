@@ -142,6 +142,7 @@ local function run_busted(options, make)
   local counts
   package.loaded["ccw.test.present"] = function(...) -- under which name busted finds it
     counts = require "ccw.test.output".counter()
+    suite.begin()
     watch(options.time_limit ~= nil)
     return make(...)
   end

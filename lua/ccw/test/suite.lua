@@ -25,9 +25,9 @@ M.ran = 0 --- tests that were registered
 local current --- the one that runs
 local number = 0 --- of the cases of a file
 
---- Begins with a busted, the first time it is seen: numbers are those of a file, and where one case is wanted no other test runs.
-local function begin(what)
-  local module = need_busted(what)
+--- Begins with a busted, the first time it is seen: numbers are those of a file, and where one case is wanted no other test runs. Tests
+--- that were declared before do all the same.
+local function begin(module)
   if busted == module then return end
   busted = module
   busted.subscribe({ "file", "start" }, function()
@@ -51,6 +51,13 @@ local function begin(what)
   end, { priority = 1 })
 end
 
+--- Begins with the busted that runs, if one does.
+function M.begin()
+  local module = package.loaded.busted
+  if module and module.subscribe then begin(module) end
+end
+M.begin()
+
 --- Where the user's code calls, as busted wants to know it: short_src, currentline, traceback.
 local function place_of_caller()
   for level = 3, math.huge do
@@ -65,7 +72,7 @@ end
 
 --- Begins what the function `what` of ccw.test declares, and tells where it was called.
 function M.open(what)
-  begin(what)
+  begin(need_busted(what))
   return place_of_caller()
 end
 
