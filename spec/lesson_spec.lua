@@ -518,6 +518,22 @@ describe("ccw lesson --check", function()
     assert.matches("^error: mine.lua:2: an answer does not end the program\n.*\n0 of 2 right\nexit 1\n$", grade(head .. "os.exit(0)\n"))
     assert.matches("^error: mine.lua:3: NO END: still running after 0.2 seconds\n  it does not come to an end\n  hint: [^\n]*\n.*\n" ..
       "1 of 2 right\nexit 1\n$", grade(head .. rectify .. "while true do end\n", "--time-limit 0.2"))
+    assert.matches("^error: mine.lua:2: an answer does not end the program\n", grade(head .. "require 'os'.exit(0)\n"))
+    assert.matches("^error: mine.lua:2: stack overflow\n", grade(head .. "local function f() return f() + 1 end f()\n"))
+    for _, loop in ipairs {
+      "coroutine.wrap(function() while true do end end)()",
+      "while true do coroutine.resume(coroutine.create(function() while 1 do end end)) end",
+      "while true do pcall(function() while true do pcall(error) end end) end",
+    } do
+      local endless = 'rectify = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(_, _) ' .. loop .. " end)\n"
+      assert.equal("rectify: it does not come to an end\n  hint: what has to be so for its loop to stop?\nreverse: right.\n" ..
+        "1 of 2 right\nexit 1\n", grade(head .. endless .. reverse, "--time-limit 0.2"))
+    end
+  end)
+
+  it("takes what editors and shells put in front", function()
+    assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade("\xEF\xBB\xBF" .. head .. rectify .. reverse))
+    assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade("#!/bin/ccw\n" .. rectify .. reverse, "3"))
   end)
 
   it("says when there is nothing that it could grade", function()

@@ -16,19 +16,48 @@ M.time_limit = 10
 
 -- ---- seeing what a function does -------------------------------------------------------------------------------------
 
-local function raise_no_end() error(("NO END: still running after %g seconds"):format(M.time_limit), 3) end
+local INSTRUCTIONS = 100000 --- between two looks at the clock
+
+--- Raises an error in what runs when it is too late, and from then on at each step of what is not ccw's: who catches one gets the next.
+local function look_at_clock(deadline)
+  if os.clock() <= deadline then return end
+  debug.sethook(debug.gethook(), "", 1)
+  if errors.is_own(debug.getinfo(3, "S")) then return end
+  error(("NO END: still running after %g seconds"):format(M.time_limit), 3)
+end
+
+--- Has coroutines that are made from now on look at the clock, too. Gives a function that ends that.
+local function limit_coroutines(deadline)
+  local create, wrap = coroutine.create, coroutine.wrap
+  function coroutine.create(f) -- luacheck: ignore
+    local thread = create(f)
+    debug.sethook(thread, function() look_at_clock(deadline) end, "", INSTRUCTIONS)
+    return thread
+  end
+  function coroutine.wrap(f) -- luacheck: ignore
+    local thread = coroutine.create(f)
+    return function(...)
+      local results = table.pack(coroutine.resume(thread, ...))
+      if not results[1] then error(results[2], 0) end
+      return table.unpack(results, 2, results.n)
+    end
+  end
+  return function() coroutine.create, coroutine.wrap = create, wrap end -- luacheck: ignore
+end
 
 --- limited(f, ...) -> results of f. Ends f when it takes too long. `on_return`, if any, is called each time that a function returns.
 local function limited(on_return, f, ...)
   local before, mask, count = debug.gethook()
   local deadline = os.clock() + M.time_limit
+  local release = limit_coroutines(deadline)
   local restore <close> = setmetatable({}, { __close = function() -- luacheck: ignore
+    release()
     if type(before) == "function" then debug.sethook(before, mask, count) else debug.sethook() end
   end })
   debug.sethook(function(event)
     if event == "return" and on_return then on_return() end
-    if event == "count" and os.clock() > deadline then raise_no_end() end
-  end, on_return and "r" or "", 100000)
+    if event == "count" then look_at_clock(deadline) end
+  end, on_return and "r" or "", INSTRUCTIONS)
   local results = table.pack(f(...))
   return table.unpack(results, 1, results.n)
 end
