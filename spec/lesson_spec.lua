@@ -296,6 +296,25 @@ describe("a lesson's file", function()
       check(head .. 'lesson.ask{"y", try = function(y) return y end, answer = "error \'no\'"}\n'))
     assert.same({ "week3.lua:2: exercise 'y': its own answer fails: prompt:1: bad" },
       check(head .. 'lesson.ask{"y", try = function() error "bad" end, answer = "y = 1"}\n'))
+    assert.same({}, check(head .. 'lesson.ask{"y", try = function(y) return y() end, answer = "y = function() return {1} end"}\n'))
+    assert.same({}, check(head .. 'lesson.ask{"y", try = function(y) local t = {y = y} t.t = t return t end, answer = "y = 1"}\n'))
+    assert.same({ "week3.lua:2: expected\nnothing\ngot\nerror: prompt:1: bad argument #1 to 'numbers' (expected a type, \"f32[5]\", " ..
+      "got \"f32\")" }, check(head .. 'lesson.numbers "f32"\n'))
+  end)
+
+  it("comes to an end when it is checked, and says so", function()
+    local function check(source)
+      return run("lesson --time-limit 0.2 --check " .. support.write("endless.lua", head .. source))
+    end
+    local endless = "NO END: still running after 0.2 seconds\n"
+    assert.matches(endless, check "while true do end\n", 1, true)
+    assert.matches("its answer fails: error: prompt:1: " .. endless,
+      check 'lesson.ask{"y", try = function(y) return y end, answer = "while true do end"}\n', 1, true)
+    assert.matches("its own answer fails: prompt:1: " .. endless,
+      check 'lesson.ask{"y", try = function() while true do end end, answer = "y = 1"}\n', 1, true)
+    local output, is_sound = check "os.exit(0)\n"
+    assert.matches("error: prompt:1: a lesson does not end the program\n", output, 1, true)
+    assert.is_false(is_sound)
   end)
 
   it("is sound where README.md shows one", function()
@@ -447,6 +466,11 @@ describe("ccw lesson", function()
     assert.matches("no lesson is called 'nowhere'\n", output, 1, true)
     assert.matches("There is no exercise open; :next goes on.\n", output, 1, true)
     assert.matches("error: no command is called ':lesson'; near: :lessons\n", output, 1, true)
+  end)
+
+  it("needs its own name for itself, whatever the learner calls so", function()
+    assert.matches("triple: t(f32[5] {-9, 8, 7, 8, 4}): expected", talk("binding", { "local lesson = 5", ":next", ":next", ":next", ":next",
+      ":next", 'triple = ccw.bind "t(x: f32[n]) -> (y: f32[n])":to(function(_, y) y:fill(0) end)' }), 1, true)
   end)
 
   it("says what an error means, also between exercises", function()

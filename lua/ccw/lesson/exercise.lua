@@ -159,8 +159,9 @@ local function keys_of(list)
   return keys
 end
 
---- Why two values are not the same; nil where they are. Buffers may differ by rounding, errors in their texts.
-local function difference(got, wanted)
+--- Why two values are not the same; nil where they are. Buffers may differ by rounding, errors in their texts. `seen` has the tables that
+--- are being compared: one may hold itself.
+local function difference(got, wanted, seen)
   local kind = core.kind(wanted)
   if kind == "buffer" and core.kind(got) == "buffer" then
     if got.type ~= wanted.type then
@@ -175,8 +176,11 @@ local function difference(got, wanted)
       return ("expected the failure %s, got %s, %s"):format(wanted.code, got.code, brief(tostring(got)))
     end
   elseif type(wanted) == "table" and type(got) == "table" and not kind and not getmetatable(wanted) then
+    seen = seen or {}
+    if seen[wanted] == got then return nil end
+    seen[wanted] = got
     for _, key in ipairs(keys_of(wanted)) do
-      local why = difference(got[key], wanted[key])
+      local why = difference(got[key], wanted[key], seen)
       if why then return ("at %s: %s"):format(tostring(key), why) end
     end
     for _, key in ipairs(keys_of(got)) do
@@ -224,7 +228,7 @@ local function reference_of(session, exercise)
   local name, cells = exercise.name, session.cells
   local cell, global = cells[name], rawget(_G, name)
   cells[name], _G[name] = nil, nil
-  local ok, text = player.quietly(session, exercise.answer)
+  local ok, text = limited(nil, player.quietly, session, exercise.answer)
   local value = session:value(name)
   cells[name], _G[name] = cell, global
   if not ok or value == nil then
@@ -249,7 +253,7 @@ local function try(exercise, answer, reference)
     return wrong(("expected %s, got %s"):format(article(kind_of(reference)), article(kind_of(answer))),
       kind_of(answer) == "ccw.binding" and "give the binding its function: :to(function(...) ... end)" or nil)
   end
-  local wanted = table.pack(pcall(exercise.try, reference))
+  local wanted = table.pack(pcall(limited, nil, exercise.try, reference))
   if not wanted[1] then
     errors.raise("INTERNAL", ("exercise '%s': its own answer fails: %s"):format(exercise.name, tostring(wanted[2])))
   end
@@ -265,8 +269,8 @@ local function try(exercise, answer, reference)
   end
   for i = 2, math.max(wanted.n, got.n) do
     local why = difference(got[i], wanted[i])
-    local which = #seen.calls == got.n - 1 and seen.calls[i - 1] .. ": " or "" -- where each value is of one call
-    if why then return wrong(which .. why) end
+    local which = #seen.calls == got.n - 1 and seen.calls[i - 1] -- where each value is of one call
+    if why then return wrong(which and ("%s: %s"):format(which, why) or why) end
   end
   return { right = true }
 end
