@@ -358,6 +358,8 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     end
     answer("local lib = ccw.load '" .. support.kernels .. "'", "local x = ccw.f32{1}",
       "ccw.register('a_picture', lib.mandelbrot)")
+    for _, text in ipairs { "x:to('sim:0'):", "('x'):", "f(x).", "t[1].", "{}.s" } do assert.equal("", complete(text)) end -- who knows
+    assert.equal("b", complete "'a'..li")
     assert.equal("centre limit width", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {")
     assert.equal("dth", complete "ccw.prepare(lib.mandelbrot, {}, 's32[4,4]', {wi")
     assert.equal("centre limit", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {width = 2, ")
