@@ -285,6 +285,8 @@ FAILED: plain hangs (spec/testing/plain.lua:31)
     local _, failures = xml:gsub("<failure>", "")
     assert.same({ 8, 2 }, { cases, failures })
     assert.matches("^%s*<testsuites .*tests='8'.*</testsuites>%s*$", xml)
+    assert.equal("noise\n1 passed, 0 failed, 0 skipped\n", (run "spec/testing/noisy.lua"))
+    assert.equal("noise\n1 passed, 0 failed, 0 skipped\n", (run "spec/testing/noisy.lua -o junit >/dev/null"))
   end)
 
   it("skips what is for a device that is not there, or fails where it is required", function()

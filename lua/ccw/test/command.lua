@@ -65,6 +65,7 @@ local function configure(options)
     end
   end
   for _, names in ipairs(options.require) do settings.require(names) end
+  settings.is_read_by_program = options.output ~= "plain"
   if options.shuffle then settings.order = " --shuffle" end
   for _, name in ipairs { "filter_out", "exclude_tags" } do -- which leave out whole blocks
     for _, value in ipairs(options[name]) do

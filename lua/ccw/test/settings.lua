@@ -10,6 +10,9 @@ M.time_limit = tonumber(os.getenv "CCW_TEST_TIME_LIMIT") or 30
 --- The one case to run, {number, changes}: changes are texts by the name of an axis. nil: all.
 M.only = nil
 
+--- Whether standard output is for a program to read, and not for what handlers print.
+M.is_read_by_program = false
+
 --- Options of the command line that change which number a case has, for the command that runs it again.
 M.order = ""
 

@@ -164,7 +164,7 @@ function runner:ask(question, seconds, name)
     present, self.worker = self, core.worker(function(asked)
       os.exit = exit -- luacheck: ignore
       return self.f(asked)
-    end)
+    end, settings.is_read_by_program)
   end
   local answer, how = self.worker:ask(question, seconds)
   if answer then return answer end
