@@ -536,6 +536,8 @@ describe("ccw lesson --check", function()
       "rectify: right.\nreverse: the name 'reverse' was never set\n  hint: the answer is what reverse is set to: reverse = ...\n" ..
       "1 of 2 right\nexit 1\n", grade(head .. rectify .. 'reverse = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(x) end)\n'))
     assert.matches("error: mine.lua:2: unexpected symbol near '='", grade(head .. "reverse = = 1\n"), 1, true)
+    local path = support.write("100%1.lua", head .. "error 'no'\n")
+    assert.matches("error: " .. path .. ":2: no\n", (run(("lesson --check '%s'"):format(path))), 1, true)
   end)
 
   it("is not ended by an answer", function()

@@ -75,6 +75,15 @@ function M.check(lesson)
   return 0
 end
 
+--- Runs answers as if they were typed, but for the name of their places: those of the lesson's code are others.
+local function run_answers(session, source)
+  return session:show(function()
+    local chunk, message = session:compile(source, "=answers")
+    if not chunk then error(message, 0) end
+    chunk()
+  end)
+end
+
 --- grade(lesson, name, source) -> exit code. Runs the answers to a lesson, Lua that sets the names of its exercises, behind the lesson's
 -- own code, and says of each how it does: 0 when all are right, 1 when not.
 function M.grade(lesson, name, source)
@@ -86,8 +95,8 @@ function M.grade(lesson, name, source)
   end
   playing.tell = print -- from here on it is the learner who prints
   local restore <close> = forbid_exit "an answer does not end the program" -- luacheck: ignore
-  local function placed(text) return (text:gsub("%f[%w]prompt:(%d+)", name .. ":%1")) end
-  local ok, text = exercise.limit(function() return playing.session:run((source:gsub("^#[^\n]*", ""))) end)
+  local function placed(text) return (text:gsub("%f[%w]answers:(%d+)", function(line) return name .. ":" .. line end)) end
+  local ok, text = exercise.limit(run_answers, playing.session, (source:gsub("^#[^\n]*", "")))
   if not ok then
     local cause, hint = exercise.diagnose((text:gsub("^error: ", "")))
     print(placed(text:match "^[^\n]*" .. (hint and ("\n  %s\n  hint: %s"):format(cause, hint) or "")))
