@@ -296,6 +296,25 @@ describe("a lesson's file", function()
       check(head .. 'lesson.ask{"y", try = function(y) return y end, answer = "error \'no\'"}\n'))
     assert.same({ "week3.lua:2: exercise 'y': its own answer fails: prompt:1: bad" },
       check(head .. 'lesson.ask{"y", try = function() error "bad" end, answer = "y = 1"}\n'))
+    assert.same({}, check(head .. 'lesson.ask{"y", try = function(y) return y() end, answer = "y = function() return {1} end"}\n'))
+    assert.same({}, check(head .. 'lesson.ask{"y", try = function(y) local t = {y = y} t.t = t return t end, answer = "y = 1"}\n'))
+    assert.same({ "week3.lua:2: expected\nnothing\ngot\nerror: prompt:1: bad argument #1 to 'numbers' (expected a type, \"f32[5]\", " ..
+      "got \"f32\")" }, check(head .. 'lesson.numbers "f32"\n'))
+  end)
+
+  it("comes to an end when it is checked, and says so", function()
+    local function check(source)
+      return run("lesson --time-limit 0.2 --check " .. support.write("endless.lua", head .. source))
+    end
+    local endless = "NO END: still running after 0.2 seconds\n"
+    assert.matches(endless, check "while true do end\n", 1, true)
+    assert.matches("its answer fails: error: prompt:1: " .. endless,
+      check 'lesson.ask{"y", try = function(y) return y end, answer = "while true do end"}\n', 1, true)
+    assert.matches("its own answer fails: prompt:1: " .. endless,
+      check 'lesson.ask{"y", try = function() while true do end end, answer = "y = 1"}\n', 1, true)
+    local output, is_sound = check "os.exit(0)\n"
+    assert.matches("error: prompt:1: a lesson does not end the program\n", output, 1, true)
+    assert.is_false(is_sound)
   end)
 
   it("is sound where README.md shows one", function()
@@ -450,6 +469,11 @@ describe("ccw lesson", function()
     assert.matches("error: no command is called ':lesson'; near: :lessons\n", output, 1, true)
   end)
 
+  it("needs its own name for itself, whatever the learner calls so", function()
+    assert.matches("triple: t(f32[5] {-9, 8, 7, 8, 4}): expected", talk("binding", { "local lesson = 5", ":next", ":next", ":next", ":next",
+      ":next", 'triple = ccw.bind "t(x: f32[n]) -> (y: f32[n])":to(function(_, y) y:fill(0) end)' }), 1, true)
+  end)
+
   it("says what an error means, also between exercises", function()
     assert.matches("error: prompt:1: bad argument #1 to 'to' (expected a function of 1 parameter (x), got one of 0)\n" ..
       "the function has a parameter too few: expected 1 (x), got 0\n" ..
@@ -513,12 +537,30 @@ describe("ccw lesson --check", function()
       "rectify: right.\nreverse: the name 'reverse' was never set\n  hint: the answer is what reverse is set to: reverse = ...\n" ..
       "1 of 2 right\nexit 1\n", grade(head .. rectify .. 'reverse = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(x) end)\n'))
     assert.matches("error: mine.lua:2: unexpected symbol near '='", grade(head .. "reverse = = 1\n"), 1, true)
+    local path = support.write("100%1.lua", head .. "error 'no'\n")
+    assert.matches("error: " .. path .. ":2: no\n", (run(("lesson --check '%s'"):format(path))), 1, true)
   end)
 
   it("is not ended by an answer", function()
     assert.matches("^error: mine.lua:2: an answer does not end the program\n.*\n0 of 2 right\nexit 1\n$", grade(head .. "os.exit(0)\n"))
     assert.matches("^error: mine.lua:3: NO END: still running after 0.2 seconds\n  it does not come to an end\n  hint: [^\n]*\n.*\n" ..
       "1 of 2 right\nexit 1\n$", grade(head .. rectify .. "while true do end\n", "--time-limit 0.2"))
+    assert.matches("^error: mine.lua:2: an answer does not end the program\n", grade(head .. "require 'os'.exit(0)\n"))
+    assert.matches("^error: mine.lua:2: stack overflow\n", grade(head .. "local function f() return f() + 1 end f()\n"))
+    for _, loop in ipairs {
+      "coroutine.wrap(function() while true do end end)()",
+      "while true do coroutine.resume(coroutine.create(function() while 1 do end end)) end",
+      "while true do pcall(function() while true do pcall(error) end end) end",
+    } do
+      local endless = 'rectify = ccw.bind "r(x: f32[n]) -> (y: f32[n])":to(function(_, _) ' .. loop .. " end)\n"
+      assert.equal("rectify: it does not come to an end\n  hint: what has to be so for its loop to stop?\nreverse: right.\n" ..
+        "1 of 2 right\nexit 1\n", grade(head .. endless .. reverse, "--time-limit 0.2"))
+    end
+  end)
+
+  it("takes what editors and shells put in front", function()
+    assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade("\xEF\xBB\xBF" .. head .. rectify .. reverse))
+    assert.equal("rectify: right.\nreverse: right.\n2 of 2 right\nexit 0\n", grade("#!/bin/ccw\n" .. rectify .. reverse, "3"))
   end)
 
   it("says when there is nothing that it could grade", function()

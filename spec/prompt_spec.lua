@@ -62,6 +62,8 @@ describe("the prompt", function()
     assert.equal("error: prompt:1: unexpected symbol near '+'", answer "+")
     assert.equal("error: prompt:2: deep\n  prompt:2: in inner\n  prompt:1: in outer\n  prompt:1: in the chunk",
       answer("local function inner()\n error 'deep' end", "local function outer() inner() return 1 end", "outer()"))
+    assert.matches("^error: prompt:1: stack overflow\n  prompt:1: in f\n.*\n  prompt:1: in f\n  %.%.%.$",
+      answer "local function f() return f() + 1 end f()") -- soon, though it was deep
   end)
 
   it("goes on when showing a value fails", function()
@@ -318,6 +320,8 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
       assert.equal(("error: %s:2: wrong\n  %s:2: in fail\n  %s:3: in the chunk"):format(path, path, path), answer(":load " .. path))
       path = support.write("wrong.lua", "x = = 1\n")
       assert.equal(("error: %s:1: unexpected symbol near '='"):format(path), answer(":load " .. path))
+      support.write(path:match "[^/]*$", "\xEF\xBB\xBFreturn 1") -- as some editors begin a file
+      assert.equal("", answer(":load " .. path))
     end)
 
     it("load libraries anew, and say what has changed", function()
@@ -361,6 +365,8 @@ error: OUT_OF_RANGE: WritePast: execute: result 0: written past its end, element
     end
     answer("local lib = ccw.load '" .. support.kernels .. "'", "local x = ccw.f32{1}",
       "ccw.register('a_picture', lib.mandelbrot)")
+    for _, text in ipairs { "x:to('sim:0'):", "('x'):", "f(x).", "t[1].", "{}.s" } do assert.equal("", complete(text)) end -- who knows
+    assert.equal("b", complete "'a'..li")
     assert.equal("centre limit width", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {")
     assert.equal("dth", complete "ccw.prepare(lib.mandelbrot, {}, 's32[4,4]', {wi")
     assert.equal("centre limit", complete "ccw.call(lib.mandelbrot, {}, 's32[4,4]', {width = 2, ")

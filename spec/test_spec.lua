@@ -3,6 +3,7 @@ local ccw = require "ccw"
 local core = require "ccw.core"
 local t = require "ccw.test"
 local axes = require "ccw.test.axes"
+local settings = require "ccw.test.settings"
 local shrink = require "ccw.test.shrink"
 local support = require "spec.support"
 
@@ -152,6 +153,26 @@ FAILED: refuses_none on host n=0 (spec/testing/planted.lua:60)
     assert.equal(1, code)
   end)
 
+  it("takes oracles at their word, whatever way they take, and handlers that end #plain", function()
+    local output, code = run "spec/testing/oracles.lua"
+    local told = {}
+    for name, text in output:gmatch "FAILED: ([^\n]-) %(spec[^\n]*\n    ([^\n]*)" do told[#told + 1] = name .. ": " .. text end
+    local function differs(how)
+      return ("an oracle sets %s on host one case: result 0 'y': [1] is 0, expected 1; 2 of 2 elements differ, by up to 1 (relative 1) " ..
+        "(f32[2])"):format(how)
+    end
+    assert.same({
+      differs "c.y", differs "c.results[1]", differs "c.results",
+      "an oracle gives too little on host one case: the oracle fails: result 0 'y': expected 2 elements, got 1",
+      "an oracle gives what is closed on host one case: the oracle fails: result 0 'y': what it gives is closed",
+      "a handler in Lua ends the process on host one case: it ended the process, with exit code 0",
+      "a handler writes nothing, and then fails on host one case: result 0 'y': elements may not be written, and a second run, " ..
+        "which would tell, fails: UNKNOWN: anonymous: execute: it ran before",
+      "a test ends the process: it ends the program: os.exit(0)",
+    }, told)
+    assert.equal(1, code)
+  end)
+
   it("runs one case again, and one that it has shrunk", function()
     assert.equal([[
 FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
@@ -160,12 +181,26 @@ FAILED: twice on host r=1 n=1 (spec/testing/tail.lua:17)
 0 passed, 1 failed, 0 skipped
 ]], (run "spec/testing/tail.lua --case 7:r=1,n=1 --seed 1"))
     assert.equal("1 passed, 0 failed, 0 skipped\n", (run "spec/testing/tail.lua spec/testing/plain.lua --case 1"))
+    assert.equal("1 passed, 0 failed, 0 skipped\n", (run "spec/testing/plain.lua spec/testing/tail.lua --case 1"))
     local output, code = run "spec/testing/tail.lua --case 9"
     assert.equal("ccw test: no case has the number 9\n0 passed, 0 failed, 0 skipped\n", output)
     assert.equal(2, code)
     output, code = run "spec/testing/tail.lua --case 7:q=1"
     assert.matches("INVALID_ARGUMENT: spec/testing/tail.lua:17: --case 7: the check has no axis 'q'\n", output, 1, true)
     assert.equal(1, code)
+  end)
+
+  it("reads the values of --case as the message of a failure has them", function()
+    local check = axes.fill(axes.read("(x: f32[n]) -> (y: f32[n]) {v: s64[], s: string}", error), {
+      n = 1, v = { { 1, 2 }, { 3 } }, s = { "a", "b, {c}=d" },
+    }, error, {})
+    local all = axes.cases(check, error)
+    for _, case in ipairs(all) do
+      for _, from in ipairs(all) do
+        local only = settings.read_case("7:" .. axes.changes(check, case, from))
+        assert.same(case, axes.changed(check, from, only.changes))
+      end
+    end
   end)
 
   it("draws from the seed and the case alone", function()
@@ -252,6 +287,8 @@ FAILED: plain hangs (spec/testing/plain.lua:31)
     local _, failures = xml:gsub("<failure>", "")
     assert.same({ 8, 2 }, { cases, failures })
     assert.matches("^%s*<testsuites .*tests='8'.*</testsuites>%s*$", xml)
+    assert.equal("noise\n1 passed, 0 failed, 0 skipped\n", (run "spec/testing/noisy.lua"))
+    assert.equal("noise\n1 passed, 0 failed, 0 skipped\n", (run "spec/testing/noisy.lua -o junit >/dev/null"))
   end)
 
   it("skips what is for a device that is not there, or fails where it is required", function()
@@ -418,6 +455,20 @@ describe("a check that is wrong", function()
     refuses("bad argument #3 to 'check' (on: expected \"all\" or names of devices, got tpu)", handler, signature, { n = 1, on = "tpu" })
     refuses("bad argument #3 to 'check' (oracle: expected a function, a handler or the path of an .npz, got number)", handler, signature,
       { n = 1, oracle = 5 })
+    local optional = "(x: f32[n], m?: f32[n]) -> (y: f32[n])"
+    refuses("bad argument #3 to 'check' (m: expected true, false or a list of them, got yes)", handler, optional, { n = 1, m = "yes" })
+    refuses("bad argument #3 to 'check' (m: expected true, false or a list of them, got 1)", handler, optional, { n = 1, m = { 1, 0 } })
+    refuses("bad argument #3 to 'check' (n: expected values, got an empty list: there would be nothing to run)", handler, signature,
+      { n = {} })
+    refuses("bad argument #3 to 'check' (a: expected a list without holes)", handler, "(x: f32[n]) -> (y: f32[n]) {a: s64}",
+      { n = 1, a = { 1, nil, nil, 4 } })
+    refuses("bad argument #3 to 'check' (on: expected names of devices, got an empty list)", handler, signature, { n = 1, on = {} })
+    refuses("bad argument #3 to 'check' (time_limit: expected seconds above 0, got -1)", handler, signature, { n = 1, time_limit = -1 })
+    refuses("rtol: expected 0 or more, got -1", handler, signature, { n = 1, close = { f32 = { rtol = -1 } } })
+    refuses("bad argument #2 to 'check' (... says nothing of what is there: write an operand or a result for each)", handler,
+      "(x: f32[n], ...) -> (y: f32[n])", { n = 1 })
+    refuses("bad argument #1 to 'check' (expected the name of a device, host, sim, cuda, rocm or sim:0, or of a stage, got cpu)",
+      { cpu = handler }, signature, { n = 1 })
     refuses("it declares tests, which a test cannot: call it in a describe, or in the file itself", handler, signature, { n = 1 })
     support.refuses("bad argument #3 to 'refuses_misuse' (except: no variant is called 'arg 0 as f65[1]'; near: arg 0 as f64[1])",
       t.refuses_misuse, handler, "(f32[1]) -> (f32[1])", { except = { "arg 0 as f65[1]" } })
@@ -502,6 +553,15 @@ describe("assertions know dtypes, case C79:", function()
     fails("why\n[1] is 2, expected 1", assert.close, ccw.f32 { 1 }, ccw.f32 { 2 }, nil, "why")
     fails("dtypes differ: f32[1], expected f64[1]", assert.close, ccw.f64 { 1 }, ccw.f32 { 1 })
     fails("it is 3, expected 1", t.close, 1, 3)
+    assert.close(2, ccw.f32 { 2, 2 })
+    assert.close(2, ccw.f32(2))
+    fails("[1] is nan, expected nan, but a NaN equals nothing", assert.close, ccw.f32 { 0 / 0 }, ccw.f32 { 0 / 0 })
+    local closed = ccw.f32 { 1 }
+    closed:close()
+    fails("assert.close: a buffer is closed", assert.close, closed, ccw.f32 { 1 })
+    fails("assert.close: what is expected of f32[1]: nil is nothing to be close to", assert.close, nil, ccw.f32 { 0 })
+    fails("assert.close: what is expected of f32[1]: expected 1 elements, got 2", assert.close, { 1, 2 }, ccw.f32 { 0 })
+    fails("assert.close: no option is called 'rtl'; near: rtol", assert.close, 1, 1, { rtl = 1 })
   end)
 end)
 
@@ -518,6 +578,7 @@ describe("errors are objects, case C80:", function()
 
   it("rejects tells what came instead", function()
     fails("expected NOT_FOUND, got INVALID_ARGUMENT: scale: ", assert.rejects, "NOT_FOUND", failing)
+    fails("assert.rejects: expected a function, got number", assert.rejects, "NOT_FOUND", 5)
     fails("expected NOT_FOUND, got no error", assert.rejects, "NOT_FOUND", function() return true end)
     fails("expected the error object NOT_FOUND, got: ", assert.rejects, "NOT_FOUND", ccw.array, 5)
     assert.not_rejects("NOT_FOUND", failing)

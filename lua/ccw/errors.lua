@@ -104,13 +104,19 @@ function M.site()
   end
 end
 
+local MOST_FRAMES = 20
+
 --- Where an error comes from, a line for each function of the user's, nearest first; from the message handler that asks.
--- `last` is the function where the user's code begins.
+-- `last` is the function where the user's code begins. Of a recursion without an end the nearest are enough.
 function M.user_frames(last)
   local lines = {}
   for level = 3, math.huge do
     local info = debug.getinfo(level, "Slnf")
     if not info or info.func == last then return lines end
+    if #lines == MOST_FRAMES then
+      lines[#lines + 1] = "  ..."
+      return lines
+    end
     if info.what ~= "C" and not M.is_own(info) then
       local name = info.name ~= "chunk" and info.name or "the chunk" -- what ccw itself calls it
       lines[#lines + 1] = ("  %s:%d: in %s"):format(info.short_src, info.currentline, name)

@@ -20,7 +20,7 @@ local function read_text(path)
   local text = opened and opened:read "a"
   if opened then opened:close() end
   if not text then errors.raise("NOT_FOUND", ("cannot read %s"):format(why or path .. ": it is no file")) end
-  return text
+  return (text:gsub("^\xEF\xBB\xBF", "")) -- which some editors put in front of UTF-8
 end
 
 --- read(path) -> lesson. A lesson of a file.

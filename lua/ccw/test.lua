@@ -31,7 +31,8 @@ local M = {}
 -- - checked: true runs every case as a checked call. A case that fails is explained by one anyhow.
 -- - shrink: false leaves out the search for the smallest case and the rule.
 -- - name: what the tests are called.
--- Dims need names or sizes and dtypes certain ones: f32[n], not f32[*]. Optional operands are there where their name is true.
+-- Dims need names or sizes and dtypes certain ones: f32[n], not f32[*], nor `...`. Optional operands are there where
+-- their name is true.
 M.check = check.check
 
 --- ccw.test.refuses_misuse(handler, call [, options]).

@@ -136,11 +136,12 @@ static int worker_gc(lua_State *L)
   return 0;
 }
 
-/* worker(f) -> worker. Forks a child, in which f(question) -> answer is called for each question, both strings. What f changes
- * changes there alone. */
+/* worker(f [, aside]) -> worker. Forks a child, in which f(question) -> answer is called for each question, both strings. What f changes
+ * changes there alone. `aside` has what it prints go to standard error. */
 static int worker_new(lua_State *L)
 {
   luaL_checktype(L, 1, LUA_TFUNCTION);
+  bool aside = lua_toboolean(L, 2);
   lua_settop(L, 1);
   worker *w = lua_newuserdatauv(L, sizeof *w, 0);
   *w = (worker){0};
@@ -153,6 +154,7 @@ static int worker_new(lua_State *L)
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
+    if (aside) dup2(STDERR_FILENO, STDOUT_FILENO);
     serve(L, ends[1]);
   }
   int error = errno;

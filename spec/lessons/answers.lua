@@ -352,10 +352,16 @@ __global__ void scale(const float *x, float *y, float s, int n)
   },
   jax = {
     sent = {
-      right = { 'sent = {rate = ccw.f64(0.5), exact = ccw.pred(true), name = "x", eps = ccw.f32(0.00001), n = ccw.s64(3)}' },
-      wrong = { ['sent = {n = 3, eps = 1e-5, name = "x", exact = true, rate = 0.5}'] =
-        'sent: expected "eps = {v = f32(1e-05)}, exact = {v = true}, n = {v = 3}, name = {v = \\"x\\"}, rate = {v = f64(0.5)}", ' ..
-        'got "eps = {v = f64(1e-05)}, exact = {v = true}, n = {v = 3}, name = {v = \\"x\\"}, rate = {v = f64(0.5)}"' },
+      right = {
+        'sent = {rate = ccw.f64(0.5), exact = ccw.pred(true), name = "x", eps = ccw.f32(0.00001), n = ccw.s64(3)}',
+        'sent = ccw.attrs{n = 3, eps = ccw.f32(1e-5), name = "x", exact = true, rate = 0.5}',
+      },
+      wrong = {
+        ['sent = {n = 3, eps = 1e-5, name = "x", exact = true, rate = 0.5}'] =
+          'sent: expected {sent = {eps = f32(1e-05), exact = true, n = 3, name = "x", rate = f64(0.5)}}, ' ..
+          'got {sent = {eps = f64(1e-05), exact = true, n = 3, name = "x", rate = f64(0.5)}}',
+        ["sent = 3"] = 'sent: expected {sent = {eps = f32(1e-05), exact = true, n = 3, name = "x", rate = f64(0.5)}}, got {sent = 3}',
+      },
     },
     mean = {
       right = { 'mean = ccw.bind "m(x: f32[n]) -> (y: f32[]) {start: f64}":to(function(x, y, start) local m = start ' ..

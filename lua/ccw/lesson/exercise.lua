@@ -16,19 +16,48 @@ M.time_limit = 10
 
 -- ---- seeing what a function does -------------------------------------------------------------------------------------
 
-local function raise_no_end() error(("NO END: still running after %g seconds"):format(M.time_limit), 3) end
+local INSTRUCTIONS = 100000 --- between two looks at the clock
+
+--- Raises an error in what runs when it is too late, and from then on at each step of what is not ccw's: who catches one gets the next.
+local function look_at_clock(deadline)
+  if os.clock() <= deadline then return end
+  debug.sethook(debug.gethook(), "", 1)
+  if errors.is_own(debug.getinfo(3, "S")) then return end
+  error(("NO END: still running after %g seconds"):format(M.time_limit), 3)
+end
+
+--- Has coroutines that are made from now on look at the clock, too. Gives a function that ends that.
+local function limit_coroutines(deadline)
+  local create, wrap = coroutine.create, coroutine.wrap
+  function coroutine.create(f) -- luacheck: ignore
+    local thread = create(f)
+    debug.sethook(thread, function() look_at_clock(deadline) end, "", INSTRUCTIONS)
+    return thread
+  end
+  function coroutine.wrap(f) -- luacheck: ignore
+    local thread = coroutine.create(f)
+    return function(...)
+      local results = table.pack(coroutine.resume(thread, ...))
+      if not results[1] then error(results[2], 0) end
+      return table.unpack(results, 2, results.n)
+    end
+  end
+  return function() coroutine.create, coroutine.wrap = create, wrap end -- luacheck: ignore
+end
 
 --- limited(f, ...) -> results of f. Ends f when it takes too long. `on_return`, if any, is called each time that a function returns.
 local function limited(on_return, f, ...)
   local before, mask, count = debug.gethook()
   local deadline = os.clock() + M.time_limit
+  local release = limit_coroutines(deadline)
   local restore <close> = setmetatable({}, { __close = function() -- luacheck: ignore
+    release()
     if type(before) == "function" then debug.sethook(before, mask, count) else debug.sethook() end
   end })
   debug.sethook(function(event)
     if event == "return" and on_return then on_return() end
-    if event == "count" and os.clock() > deadline then raise_no_end() end
-  end, on_return and "r" or "", 100000)
+    if event == "count" then look_at_clock(deadline) end
+  end, on_return and "r" or "", INSTRUCTIONS)
   local results = table.pack(f(...))
   return table.unpack(results, 1, results.n)
 end
@@ -136,8 +165,9 @@ local function hint_on_code(got, wanted)
   return "return nil, \"...\" fails with INTERNAL; an error that is raised, as error \"...\" or one of Lua's own, with UNKNOWN"
 end
 
---- Why two values are not the same, and what may help; nil where they are. Buffers may differ by rounding, errors in their texts.
-local function difference(got, wanted)
+--- Why two values are not the same, and what may help; nil where they are. Buffers may differ by rounding, errors in their texts. `seen`
+--- has the tables that are being compared: one may hold itself.
+local function difference(got, wanted, seen)
   local kind = core.kind(wanted)
   if kind == "buffer" and core.kind(got) == "buffer" then
     if got.type ~= wanted.type then
@@ -160,8 +190,11 @@ local function difference(got, wanted)
       return ("expected the failure %s, got %s%s"):format(wanted.code, code, text), hint_on_code(got.code, wanted.code)
     end
   elseif type(wanted) == "table" and type(got) == "table" and not kind and not getmetatable(wanted) then
+    seen = seen or {}
+    if seen[wanted] == got then return nil end
+    seen[wanted] = got
     for _, key in ipairs(keys_of(wanted)) do
-      local why, hint = difference(got[key], wanted[key])
+      local why, hint = difference(got[key], wanted[key], seen)
       if why then return ("at %s: %s"):format(tostring(key), why), hint end
     end
     for _, key in ipairs(keys_of(got)) do
@@ -217,7 +250,7 @@ local function reference_of(session, exercise)
   local name, cells = exercise.name, session.cells
   local cell, global = cells[name], rawget(_G, name)
   cells[name], _G[name] = nil, nil
-  local ok, text = player.quietly(session, exercise.answer)
+  local ok, text = limited(nil, player.quietly, session, exercise.answer)
   local value = session:value(name)
   cells[name], _G[name] = cell, global
   if not ok or value == nil then
@@ -242,7 +275,7 @@ local function try(exercise, answer, reference)
     return wrong(("expected %s, got %s"):format(article(kind_of(reference)), article(kind_of(answer))),
       how_to_make(reference, answer))
   end
-  local wanted = table.pack(pcall(exercise.try, reference))
+  local wanted = table.pack(pcall(limited, nil, exercise.try, reference))
   if not wanted[1] then
     errors.raise("INTERNAL", ("exercise '%s': its own answer fails: %s"):format(exercise.name, tostring(wanted[2])))
   end

@@ -8,6 +8,13 @@ local M = {}
 
 local function silent() end
 
+--- Has os.exit raise an error with that text, until what is given back is closed.
+local function forbid_exit(text)
+  local exit = os.exit
+  function os.exit() error(text, 2) end -- luacheck: ignore
+  return setmetatable({}, { __close = function() os.exit = exit end }) -- luacheck: ignore
+end
+
 --- What is wrong with an exercise of a lesson that is being played; nil for nothing.
 local function problem_of(session, asked)
   local ok, err = pcall(function()
@@ -31,7 +38,7 @@ function M.play(lesson, tell)
       tell("\n" .. teacher.paragraphs(step, 100))
     elseif step.kind == "code" then
       tell("\n" .. step.shown)
-      problems[#problems + 1] = playing:run(step)
+      problems[#problems + 1] = exercise.limit(playing.run, playing, step)
     elseif step.kind == "ask" then
       problems[#problems + 1] = playing:run({ source = step.source, outputs = {}, line = step.line })
       local problem = problem_of(playing.session, step.exercise)
@@ -59,12 +66,22 @@ local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" o
 --- check(lesson) -> exit code. Says whether a lesson is sound: its code prints what it says, and its exercises take their own answers, and
 -- no empty ones.
 function M.check(lesson)
+  local restore <close> = forbid_exit "a lesson does not end the program" -- luacheck: ignore
   local problems, lacking = M.play(lesson, silent)
   for _, problem in ipairs(problems) do print(problem) end
   if lacking then print(lesson.name .. ": " .. lacking) end
   if #problems > 0 then return 1 end
   print(("%s: sound, %s"):format(lesson.name, count(#lesson.exercises, "exercise")))
   return 0
+end
+
+--- Runs answers as if they were typed, but for the name of their places: those of the lesson's code are others.
+local function run_answers(session, source)
+  return session:show(function()
+    local chunk, message = session:compile(source, "=answers")
+    if not chunk then error(message, 0) end
+    chunk()
+  end)
 end
 
 --- grade(lesson, name, source) -> exit code. Runs the answers to a lesson, Lua that sets the names of its exercises, behind the lesson's
@@ -77,10 +94,9 @@ function M.grade(lesson, name, source)
     if step.kind == "code" or step.kind == "ask" then playing.session:run(step.source) end
   end
   playing.tell = print -- from here on it is the learner who prints
-  local function no_exit() error("an answer does not end the program", 2) end
-  rawset(playing.session.env, "os", setmetatable({ exit = no_exit }, { __index = os }))
-  local function placed(text) return (text:gsub("%f[%w]prompt:(%d+)", name .. ":%1")) end
-  local ok, text = exercise.limit(function() return playing.session:run(source) end)
+  local restore <close> = forbid_exit "an answer does not end the program" -- luacheck: ignore
+  local function placed(text) return (text:gsub("%f[%w]answers:(%d+)", function(line) return name .. ":" .. line end)) end
+  local ok, text = exercise.limit(run_answers, playing.session, (source:gsub("^#[^\n]*", "")))
   if not ok then
     local cause, hint = exercise.diagnose((text:gsub("^error: ", "")))
     print(placed(text:match "^[^\n]*" .. (hint and ("\n  %s\n  hint: %s"):format(cause, hint) or "")))

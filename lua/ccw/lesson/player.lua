@@ -5,14 +5,16 @@ local call = require "ccw.call"
 local compile = require "ccw.compile"
 local file = require "ccw.lesson.file"
 local repl = require "ccw.repl"
+local show = require "ccw.show"
 
 local M = {}
 
 --- lesson.numbers(type, seed [, low, high]) -> buffer. Small whole numbers, from -9 to 9 unless it says otherwise, which are easy to read
 -- in a message: what exercises try answers on.
-local function numbers(type, seed, low, high)
-  local dims = type:match "%b[]"
-  return array.random("s32" .. dims, seed, { low = low or -9, high = high or 9 }):as(type:match "^%w+")
+local function numbers(of, seed, low, high)
+  local dtype, dims = tostring(of):match "^(%w+)(%b[])$"
+  if not dtype then error(("bad argument #1 to 'numbers' (expected a type, \"f32[5]\", got %s)"):format(show.value(of)), 2) end
+  return array.random("s32" .. dims, seed, { low = low or -9, high = high or 9 }):as(dtype)
 end
 
 local Player = {}
@@ -26,13 +28,14 @@ function M.new(lesson, tell, session)
   local player = setmetatable({ lesson = lesson, tell = tell, session = session, printed = nil }, Player)
   local env = session.env
   for _, exercise in ipairs(lesson.exercises) do _G[exercise.name] = nil end -- what another lesson, or an earlier try, left
-  rawset(env, "lesson", { numbers = numbers, ask = function(exercise)
+  player.given = { numbers = numbers, ask = function(exercise)
     local problem = file.problem_of(exercise)
     if problem then error(problem, 2) end
     local known = lesson.exercises[exercise[1]]
     if not known then error(("an exercise '%s' is not in the lesson's file"):format(exercise[1]), 2) end
     known.try, known.answer, known.hints = exercise.try, exercise.answer, exercise.hints or {}
-  end })
+  end }
+  rawset(env, "lesson", player.given)
   rawset(env, "print", function(...)
     local parts = table.pack(...)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end
@@ -62,6 +65,8 @@ end
 --- Runs a step of code, its calls checked as they are at the prompt. Returns a text where it did not give what the lesson says.
 function Player:run(step)
   self.printed = {}
+  self.session.cells.lesson = nil -- whatever the learner calls so
+  rawset(self.session.env, "lesson", self.given)
   local before = call.checked
   call.checked = true
   local _, text = M.quietly(self.session, step.source)

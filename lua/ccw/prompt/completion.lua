@@ -292,6 +292,8 @@ local function in_chunk(session, text)
   if names then return names, word end
   local path = text:match "[%a_][%w_.:]*$" or ""
   local owner, mark, last = path:match "^(.*)([.:])([%w_]*)$"
+  local before = text:sub(1, -#path - 1)
+  if before:find "[^.]%.$" or before:find "[^:]:$" then return {}, path end -- of a value that is not known before it runs: f(x):
   if not owner then return session:names(), path end
   local value = meaning(session, owner)
   return value ~= nil and members(value, mark == ":") or {}, last

@@ -152,7 +152,7 @@ function Session:load(path)
   if not source then
     errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why and why:sub(#path + 3) or "it is no file"))
   end
-  local chunk, message = self:compile(source:gsub("^#[^\n]*", ""), "@" .. path)
+  local chunk, message = self:compile(source:gsub("^\xEF\xBB\xBF", ""):gsub("^#[^\n]*", ""), "@" .. path)
   if not chunk then error(message, 0) end
   chunk()
 end

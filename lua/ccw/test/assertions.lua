@@ -63,21 +63,29 @@ end)
 --- ---- close
 
 --- A value as an array of a buffer's type: a number, a table of them, a function.
-local function like(value, buffer) return core.kind(value) == "buffer" and value or array.array(buffer.type, value) end
+local function like(value, buffer)
+  local ok, made = pcall(array.array, buffer.type, value)
+  if ok and value ~= nil then return made end
+  local why = value ~= nil and tostring(made):match "%((.*)%)$" or "nil is nothing to be close to"
+  error(("assert.close: what is expected of %s: %s"):format(buffer.type, why), 0)
+end
 
 local function as_buffer(value)
-  if core.kind(value) == "buffer" then return value:to "host" end
+  local kind, is_open = core.kind(value)
+  if kind == "buffer" and not is_open then error("assert.close: a buffer is closed", 0) end
+  if kind == "buffer" then return value:to "host" end
   if core.kind(value) == "scalar" then return array.array(value.dtype .. "[]", value) end
   if type(value) == "number" then return array.array("f64[]", value) end
 end
 
 register("close", function(state, arguments)
   check_count("close", arguments, 2)
-  local expected, passed = as_buffer(arguments[1]), as_buffer(arguments[2])
+  local expected = type(arguments[1]) ~= "number" and as_buffer(arguments[1]) or nil
+  local passed = as_buffer(arguments[2])
   if not passed then
     error(("assert.close: expected a buffer, a scalar or a number, got %s"):format(core.kind(arguments[2]) or type(arguments[2])), 0)
   end
-  expected = expected or like(arguments[1], passed)
+  if not expected then expected = like(arguments[1], passed) end
   local options, message = {}, arguments[4]
   if type(arguments[3]) == "table" then
     for name, value in next, arguments[3] do options[name] = value end
@@ -85,13 +93,14 @@ register("close", function(state, arguments)
     message = arguments[3]
   end
   options.close = not options.bitwise and (options.close == nil or options.close) or nil
-  local outcome = comparison.compare(passed, expected, options)
+  local ok, outcome = pcall(comparison.compare, passed, expected, options)
+  if not ok then error("assert.close: " .. (tostring(outcome):match "bad argument #3 to 'compare' %((.*)%)$" or tostring(outcome)), 0) end
   local text = "both are close"
   if not outcome.equal and not outcome.first then
     local what = expected.dtype ~= passed.dtype and "dtypes" or "shapes"
     text = ("%s differ: %s, expected %s"):format(what, passed.type, expected.type)
   elseif not outcome.equal then
-    text = ("%s, by up to %.3g"):format(same.elements(passed, expected, outcome), outcome.distance)
+    text = ("%s, by up to %.3g"):format(same.elements(passed, expected, outcome, options.bitwise), outcome.distance)
   end
   tell(state, arguments, text, message)
   return outcome.equal
@@ -102,6 +111,9 @@ end)
 register("rejects", function(state, arguments)
   check_count("rejects", arguments, 2)
   local code, f = arguments[1], arguments[2]
+  if type(f) ~= "function" and not (getmetatable(f) or {}).__call then
+    error(("assert.rejects: expected a function, got %s"):format(core.kind(f) or type(f)), 0)
+  end
   if type(code) ~= "string" then error(("assert.rejects: expected a code, as INVALID_ARGUMENT, got %s"):format(type(code)), 0) end
   local results = table.pack(pcall(f, table.unpack(arguments, 3, arguments.n)))
   local err = results[2]

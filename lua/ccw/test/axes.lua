@@ -48,6 +48,7 @@ function M.read(signature, fail)
   end
   for _, parameter in ipairs(signature:parameters()) do
     local word, list, noun = parameter.word, nil, nil
+    if word:find "^remaining" then fail("... says nothing of what is there: write an operand or a result for each") end
     if word:find "arg$" then list, noun = form.operands, "arg" end
     if word:find "ret$" then list, noun = form.results, "result" end
     if list then
@@ -81,9 +82,15 @@ local function check_dtype(name, value, fail)
   if type(value) ~= "string" or not dtypes[value] or value == "token" then
     local names = {}
     for known in pairs(dtypes) do names[#names + 1] = known end
-    local near = type(value) == "string" and core.near(value, names) or {}
+    local near = type(value) == "string" and value ~= "token" and core.near(value, names) or {}
     fail("%s: expected a dtype, got %s%s", name, core.kind(value) or tostring(value), near[1] and "; near: " .. near[1] or "")
   end
+  return value
+end
+
+--- Whether an optional operand is there.
+local function check_presence(name, value, fail)
+  if type(value) ~= "boolean" then fail("%s: expected true, false or a list of them, got %s", name, core.kind(value) or tostring(value)) end
   return value
 end
 
@@ -94,28 +101,39 @@ local function is_axis(value, kind)
   return type(value[1]) == "table" or core.kind(value[1]) == "buffer"
 end
 
+--- One value as a word: without what parts words in the name of a case, or values for --case.
+local function word_of(value) return (tostring(value):gsub("[%s%c,{}]", "_")) end
+
 --- How a value is called in the name of a case.
 function M.text_of(value)
   if type(value) == "table" then
     local parts = {}
-    for _, item in ipairs(value) do parts[#parts + 1] = tostring(item) end
+    for _, item in ipairs(value) do parts[#parts + 1] = word_of(item) end
     if #parts == 0 then
-      for name, item in next, value do parts[#parts + 1] = ("%s:%s"):format(name, tostring(item)) end
+      for name, item in next, value do parts[#parts + 1] = ("%s:%s"):format(name, word_of(item)) end
       table.sort(parts)
     end
     return "{" .. table.concat(parts, ",") .. "}"
   end
-  return (tostring(value):gsub("%s", "_"))
+  return word_of(value)
+end
+
+--- The length of a list of values, of which there is at least one.
+local function check_list(name, list, fail)
+  local length = array.list_length(list)
+  if not length then fail("%s: expected a list without holes", name) end
+  if length == 0 then fail("%s: expected values, got an empty list: there would be nothing to run", name) end
+  return length
 end
 
 --- Sets the axes of a check, and what is given once as fixed: all from `given`, a table by name.
-local function add(check, name, value, is_size, listed, checked)
+local function add(check, name, value, is_size, listed, checked, fail)
   if not listed then
     check.fixed[name] = checked(name, value)
     return
   end
   local axis = { name = name, is_size = is_size, values = {}, place = #check.axes + 1 }
-  for i = 1, #value do axis.values[i] = checked(name, value[i]) end
+  for i = 1, check_list(name, value, fail) do axis.values[i] = checked(name, value[i]) end
   check.axes[axis.place] = axis
 end
 
@@ -130,22 +148,16 @@ function M.fill(form, given, fail, from_file)
       fail("%s: expected %s of the signature, or a list of them", name, is_letter and "the dtype for this letter" or "a size for this dim")
     end
     local checked = is_letter and check_dtype or check_size
-    local listed = type(value) == "table"
-    if listed and not array.list_length(value) then fail("%s: expected a list without holes", name) end
-    add(check, name, value, not is_letter, listed, function(n, v) return checked(n, v, fail) end)
+    add(check, name, value, not is_letter, type(value) == "table", function(n, v) return checked(n, v, fail) end, fail)
   end
   for _, name in ipairs(form.attributes) do
     local value = given[name]
     if value == nil then fail("attribute '%s': expected its value, or a list of values", name) end
-    add(check, name, value, false, is_axis(value, form.kinds[name]), function(_, v) return v end)
+    add(check, name, value, false, is_axis(value, form.kinds[name]), function(_, v) return v end, fail)
   end
   for _, operand in ipairs(form.operands) do
-    local value = operand.is_optional and operand.name ~= "" and given[operand.name]
-    if type(value) == "table" then
-      add(check, operand.name, value, false, true, function(_, v) return v == true end)
-    else
-      check.fixed[operand.name] = value == true
-    end
+    local value = operand.is_optional and operand.name ~= "" and given[operand.name] or false
+    add(check, operand.name, value, false, type(value) == "table", function(n, v) return check_presence(n, v, fail) end, fail)
   end
   return check
 end

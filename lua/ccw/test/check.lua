@@ -75,6 +75,7 @@ local function check_close(close)
   for name, value in next, close or {} do
     if dtypes[name] then
       errors.check(misuse, 3, value, "table")
+      comparison.compare(one, one, value)
     else
       plain[name] = value
     end
@@ -103,6 +104,8 @@ local function make(signature, given)
   local options, values = part(form, given)
   check_oracle(options.oracle)
   check_close(options.close)
+  local seconds = options.time_limit or 1
+  if seconds <= 0 or seconds ~= seconds then misuse(3, "time_limit: expected seconds above 0, got %s", tostring(seconds)) end
   check_inputs(form, options.inputs)
   local file, told = nil, {}
   if type(options.oracle) == "string" then file, told = read_file(form, options.oracle) end

@@ -65,6 +65,7 @@ local function configure(options)
     end
   end
   for _, names in ipairs(options.require) do settings.require(names) end
+  settings.is_read_by_program = options.output ~= "plain"
   if options.shuffle then settings.order = " --shuffle" end
   for _, name in ipairs { "filter_out", "exclude_tags" } do -- which leave out whole blocks
     for _, value in ipairs(options[name]) do
@@ -93,7 +94,8 @@ end
 
 --- Runs what ends the process, and gives the exit code with which it would have, 0 where it comes to its end.
 local function until_exit(f)
-  local sentinel, exit = {}, os.exit
+  local function text_of(self) return ("it ends the program: os.exit(%d)"):format(self.code) end
+  local sentinel, exit = setmetatable({}, { __tostring = text_of }), os.exit
   os.exit = function(code) -- luacheck: ignore
     sentinel.code = code == true and 0 or code == false and 1 or code or 0
     error(sentinel, 0)
@@ -141,6 +143,7 @@ local function run_busted(options, make)
   local counts
   package.loaded["ccw.test.present"] = function(...) -- under which name busted finds it
     counts = require "ccw.test.output".counter()
+    suite.begin()
     watch(options.time_limit ~= nil)
     return make(...)
   end

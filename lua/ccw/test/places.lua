@@ -6,6 +6,7 @@ local settings = require "ccw.test.settings"
 
 local M = {}
 
+local stages = { instantiate = true, prepare = true, initialize = true, execute = true, record = true }
 local families = { host = true, sim = true, cuda = true, rocm = true }
 
 local function family_of(name) return name:match "^%a+" end
@@ -22,8 +23,8 @@ local function read_handlers(handler, fail)
   local name, value = next(handler)
   if name == nil then fail(1, "expected handlers, got an empty table") end
   if not families[family_of(tostring(name)) or ""] then
-    if core.kind(value) == "handler" then return { any = handler } end -- of one device, by stage
-    fail(1, "expected the name of a device, got %s", tostring(name))
+    if stages[name] and core.kind(value) == "handler" then return { any = handler } end -- of one device
+    fail(1, "expected the name of a device, host, sim, cuda, rocm or sim:0, or of a stage, got %s", tostring(name))
   end
   for key, one in next, handler do
     if type(key) ~= "string" or not families[family_of(key) or ""] then
@@ -91,6 +92,7 @@ function M.find(handler, on, fail)
     if registered and #places == 0 then core.find(registered, "host") end -- which says what there is
     return places
   end
+  if type(on) == "table" and next(on) == nil then fail(3, "on: expected names of devices, got an empty list") end
   for i, name in ipairs(type(on) == "table" and on or { on }) do
     if type(name) ~= "string" or not families[family_of(name) or ""] then
       fail(3, "on: expected \"all\" or names of devices, got %s", tostring(name or on[i]))

@@ -38,16 +38,16 @@ local function of_buffers(expected, passed, bits, path)
   end
   local outcome = comparison.compare(passed:to "host", expected:to "host", modes[bits])
   if outcome.equal then return nil end
-  return at(path, M.elements(passed:to "host", expected:to "host", outcome))
+  return at(path, M.elements(passed:to "host", expected:to "host", outcome, bits))
 end
 
---- What a comparison has found: "[1][3] is 2, expected 3; 1 of 6 elements differ (f32[2,3])".
-function M.elements(passed, expected, outcome)
+--- What a comparison, of bits or of numbers, has found: "[1][3] is 2, expected 3; 1 of 6 elements differ (f32[2,3])".
+function M.elements(passed, expected, outcome, bits)
   local k = outcome.first - 1
   local place = core.index_text(passed, k)
   local got, wanted = core.element_text(passed, k), core.element_text(expected, k)
-  local bits = got == wanted and " in its bits" or ""
-  return ("%s %s, expected %s%s; %d of %d elements differ (%s)"):format(place ~= "" and place .. " is" or "it is", got, wanted, bits,
+  local how = got ~= wanted and "" or bits and " in its bits" or ", but a NaN equals nothing"
+  return ("%s %s, expected %s%s; %d of %d elements differ (%s)"):format(place ~= "" and place .. " is" or "it is", got, wanted, how,
     outcome.count, passed.count, passed.type)
 end
 

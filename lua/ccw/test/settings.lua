@@ -10,6 +10,9 @@ M.time_limit = tonumber(os.getenv "CCW_TEST_TIME_LIMIT") or 30
 --- The one case to run, {number, changes}: changes are texts by the name of an axis. nil: all.
 M.only = nil
 
+--- Whether standard output is for a program to read, and not for what handlers print.
+M.is_read_by_program = false
+
 --- Options of the command line that change which number a case has, for the command that runs it again.
 M.order = ""
 
@@ -18,10 +21,11 @@ function M.read_case(text)
   local number, rest = text:match "^(%d+)(.*)$"
   local changes = {}
   if not number or rest ~= "" and rest:sub(1, 1) ~= ":" then return nil end
-  for item in rest:sub(2):gmatch "[^,]+" do
+  rest = rest:sub(2):gsub("%b{}", function(list) return (list:gsub(",", "\0")) end) -- whose commas part no values of axes
+  for item in rest:gmatch "[^,]+" do
     local name, value = item:match "^([%w_]+)=(.+)$"
     if not name then return nil end
-    changes[name] = value
+    changes[name] = value:gsub("%z", ",")
   end
   return { number = math.tointeger(tonumber(number)), changes = changes }
 end

@@ -25,9 +25,9 @@ M.ran = 0 --- tests that were registered
 local current --- the one that runs
 local number = 0 --- of the cases of a file
 
---- Begins with a busted, the first time it is seen: numbers are those of a file, and where one case is wanted no other test runs.
-local function begin(what)
-  local module = need_busted(what)
+--- Begins with a busted, the first time it is seen: numbers are those of a file, and where one case is wanted no other test runs. Tests
+--- that were declared before do all the same.
+local function begin(module)
   if busted == module then return end
   busted = module
   busted.subscribe({ "file", "start" }, function()
@@ -51,6 +51,13 @@ local function begin(what)
   end, { priority = 1 })
 end
 
+--- Begins with the busted that runs, if one does.
+function M.begin()
+  local module = package.loaded.busted
+  if module and module.subscribe then begin(module) end
+end
+M.begin()
+
 --- Where the user's code calls, as busted wants to know it: short_src, currentline, traceback.
 local function place_of_caller()
   for level = 3, math.huge do
@@ -65,7 +72,7 @@ end
 
 --- Begins what the function `what` of ccw.test declares, and tells where it was called.
 function M.open(what)
-  begin(what)
+  begin(need_busted(what))
   return place_of_caller()
 end
 
@@ -128,6 +135,7 @@ local runner = {}
 runner.__index = runner
 
 local present
+local exit = os.exit -- `ccw test` has another one, for itself
 
 function M.runner(f, place)
   return setmetatable({ f = f, is_here = place.name ~= "host" and not place.name:find "^sim:" }, runner)
@@ -153,7 +161,10 @@ function runner:ask(question, seconds, name)
   end
   if present ~= self or not self.worker or self.worker:over() then
     if present and present.worker then present.worker:close() end
-    present, self.worker = self, core.worker(self.f)
+    present, self.worker = self, core.worker(function(asked)
+      os.exit = exit -- luacheck: ignore
+      return self.f(asked)
+    end, settings.is_read_by_program)
   end
   local answer, how = self.worker:ask(question, seconds)
   if answer then return answer end

@@ -176,8 +176,11 @@ local function unwritten(made, results, run_again)
   local again
   for i, result in ipairs(results) do
     if result.dtype ~= "token" and result.count > 0 and differ(result, poisoned(result.type, FIRST)) < result.count then
-      again = again or run_again()
-      local count, first = untouched(result, again and again[i] or result)
+      local err
+      if not again then again, err = run_again() end
+      if not again then return ("%s: elements may not be written, and a second run, which would tell, fails: %s"):format(
+        made.patterns[i].label, tostring(err)) end
+      local count, first = untouched(result, again[i])
       if count > 0 then
         local place = core.index_text(result, first)
         return ("%s: %d of %d elements %s never written%s"):format(made.patterns[i].label, count, result.count,
@@ -193,8 +196,14 @@ end
 local function expected_of(value, pattern, values)
   local dtype = pattern.dtype or values[pattern.letter]
   local type = axes.type_of(pattern, values, wide(dtype))
-  if core.kind(value) == "buffer" and value.type == type then return value end
-  return array.array(type, value)
+  local kind, is_open = core.kind(value)
+  if kind == "buffer" and not is_open then error(("%s: what it gives is closed"):format(pattern.label), 0) end
+  if kind == "buffer" then value = value:to "host" end
+  if kind == "buffer" and value.type == type then return value end
+  local ok, expected = pcall(array.array, type, value)
+  if ok then return expected end
+  local text = tostring(expected)
+  error(("%s: %s"):format(pattern.label, text:match "bad argument #2 to 'array' %((.*)%)$" or text), 0)
 end
 
 --- What the oracle is told of a case, and the results that it may write.
@@ -208,7 +217,18 @@ local function told_with_results(check, made)
   return c, results
 end
 
---- The expected results of a function: those it returns, else what it has written. Operands that are not there are nil.
+--- A function that gives the result in which an oracle has written; or what it was set to, c.y = ...
+local function written_by(c, results, patterns)
+  local own, is_named, is_listed = table.move(results, 1, #results, 1, {}), {}, rawequal(c.results, results)
+  for i, pattern in ipairs(patterns) do is_named[i] = rawequal(c[pattern.name], own[i]) end
+  return function(i)
+    local named = is_named[i] and c[patterns[i].name] or own[i]
+    if not rawequal(named, own[i]) then return named end
+    return is_listed and type(c.results) == "table" and c.results[i] or own[i]
+  end
+end
+
+--- The expected results of a function: those it returns, else what it has written or set. Operands that are not there are nil.
 local function ask_function(check, made)
   local arguments, count = {}, #check.form.operands
   for _, operand in ipairs(made.operands) do
@@ -217,11 +237,14 @@ local function ask_function(check, made)
   end
   local c, results = told_with_results(check, made)
   arguments[count + 1] = c
-  local returned = table.pack(check.oracle(table.unpack(arguments, 1, count + 1)))
+  local written = written_by(c, results, made.patterns)
+  local returned, expected = table.pack(check.oracle(table.unpack(arguments, 1, count + 1))), {}
   for i, pattern in ipairs(made.patterns) do
-    if returned[i] ~= nil then results[i] = expected_of(returned[i], pattern, made.values) end
+    local value = returned[i]
+    if value == nil then value = written(i) end
+    expected[i] = expected_of(value, pattern, made.values)
   end
-  return results
+  return expected
 end
 
 local function ask_handler(check, made)
@@ -298,7 +321,7 @@ function M.run(check, place, case, seed)
   if not results then return "error " .. after.code, tostring(after) end
   local problem = changed_operand(made.operands, after)
   if problem then return "operand", problem end
-  problem = unwritten(made, results, function() return (run(place, made, SECOND, check.checked)) end)
+  problem = unwritten(made, results, function() return run(place, made, SECOND, check.checked) end)
   if problem then return "unwritten", problem end
   if check.oracle then return judge(check, made, results) end
 end
