@@ -162,6 +162,11 @@ local with_options = {
 
 for _, row in ipairs(with_options) do
   describe("case C77: options of " .. row.name, function()
+    teardown(function() -- options of a device stay, and other specs use it
+      ccw.device("sim:2", { as = "SIM", seed = 0, memory = 1 << 34, time_limit = 10, warp_size = 32, fail_allocation = 0, fail_launch = 0,
+        fail_copy = 0, fail_synchronize = 0 }):reset()
+    end)
+
     local function check(option, wrap)
       local what = " as " .. tostring(option)
       for _, name in ipairs(names) do

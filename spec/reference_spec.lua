@@ -28,7 +28,6 @@ local function make_values()
   values.handler = values.library.scale
   values.buffer, values.scalar, values.type = ccw.f32 { 1 }, ccw.c64(1, 2), ccw.type "f32[1]"
   values.description = ccw.from_text "%0 = stablehlo.custom_call @f() : () -> tensor<f32>"
-  values.attribute = ccw.attribute_from_text "@symbol"
   values.attributes, values.signature, values.binding, values.pattern =
     ccw.attrs {}, ccw.signature "f()", ccw.bind "f()", ccw.match.buffer "f32"
   values.error = select(2, ccw.try(ccw.call, values.handler, { ccw.s32 { 1 } }, "f32[1]", { s = ccw.f32(1) },
