@@ -298,8 +298,8 @@ local function try(exercise, answer, reference)
       mend_device()
       return wrong(M.diagnose(why, seen))
     end
-    local call = #seen.calls == got.n - 1 and seen.calls[i - 1] -- where each value is of one call
-    if why then return wrong(call and ("%s: %s"):format(call, why) or why, hint) end
+    local of_call = #seen.calls == got.n - 1 and seen.calls[i - 1] -- where each value is of one call
+    if why then return wrong(of_call and ("%s: %s"):format(of_call, why) or why, hint) end
   end
   return { right = true }
 end
