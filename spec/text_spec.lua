@@ -896,7 +896,7 @@ end)
 
 describe("without LPeg", function()
   it("says in one sentence what is missing, and the rest of ccw works", function()
-    local output = support.sh(("lua5.4 '%s'"):format(support.write("no_lpeg.lua", [[
+    local output = support.sh(("'%s' '%s'"):format(support.program, support.write("no_lpeg.lua", [[
 package.preload.lpeg = function() error "no lpeg" end
 local ccw = require "ccw"
 print(ccw.try(ccw.from_text, "x"))
