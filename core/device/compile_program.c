@@ -72,22 +72,25 @@ static double seconds_now(void)
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* A process that waits for the end of this one and then kills the group: a compiler's driver, told to end, would leave the compiler
- * proper behind. It is woken when this thread ends, which waits here. Below 0: there is none. */
-static pid_t guard(pid_t group)
+/* A process that waits for the end of this one and then kills its group, in which the child is born: a compiler's driver, told to
+ * end, would leave the compiler proper behind. It is woken when this thread ends, which waits here. 0: there is none. */
+static pid_t guard(void)
 {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_t parent = getpid(), guardian = fork();
   if (guardian == 0) {
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     siginfo_t why;
     while (getppid() == parent) sigwaitinfo(&all, &why);
-    kill(-group, SIGKILL);
+    kill(0, SIGKILL);
     _exit(0);
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (guardian < 0) return 0;
+  setpgid(guardian, guardian); /* whoever is first: it is to be done before the child joins */
   return guardian;
 }
 
@@ -96,9 +99,17 @@ static void collect(pid_t child, int *out_how)
   while (waitpid(child, out_how, 0) < 0 && errno == EINTR) {}
 }
 
-/* Starts it in a process group of its own, so that the compiler proper, which its driver starts, can be killed with it, and with
- * the signals of a process that nobody has touched. Returns an errno. */
-static int start(char *const *words, char *const *environment, int output, pid_t *out_child)
+static void dismiss(pid_t guardian)
+{
+  int ignored;
+  if (!guardian) return;
+  kill(guardian, SIGKILL);
+  collect(guardian, &ignored);
+}
+
+/* Starts it in that process group, one of its own where it is 0, so that the compiler proper, which its driver starts, can be killed
+ * with it, and with the signals of a process that nobody has touched. Returns an errno. */
+static int start(char *const *words, char *const *environment, int output, pid_t group, pid_t *out_child)
 {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -111,7 +122,7 @@ static int start(char *const *words, char *const *environment, int output, pid_t
   sigemptyset(&none);
   sigfillset(&all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setpgroup(&attributes, group);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   int error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -158,21 +169,16 @@ static ccw_status wait_for(
 
 /* Waits for a child that writes to a pipe, which is closed then. */
 static ccw_status attend(
-    const ccw_source *source, const char *what, pid_t child, int from, ccw_text *output, int *out_exit)
+    const ccw_source *source, const char *what, pid_t guardian, pid_t child, int from, ccw_text *output, int *out_exit)
 {
   int how;
-  pid_t guardian = guard(child);
   ccw_status status = wait_for(source, what, child, from, output, &how);
   close(from);
   if (status.code) {
-    kill(-child, SIGKILL);
+    kill(guardian ? -guardian : -child, SIGKILL);
     collect(child, &how);
   }
-  if (guardian > 0) {
-    int ignored;
-    kill(guardian, SIGKILL);
-    collect(guardian, &ignored);
-  }
+  dismiss(guardian);
   CCW_TRY(status);
   if (WIFSIGNALED(how)) return ccw_aborted("%s was ended by signal %d", what, WTERMSIG(how));
   *out_exit = WEXITSTATUS(how);
@@ -188,20 +194,25 @@ ccw_status ccw_program_run(
     const ccw_source *source, char *const *words, char *const *environment, ccw_text *output, int *out_exit)
 {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return cannot_run(words[0], errno);
-  pid_t child;
-  int error = start(words, environment ? environment : environ, ends[1], &child);
+  pid_t guardian = guard(), child;
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    int error = errno;
+    dismiss(guardian);
+    return cannot_run(words[0], error);
+  }
+  int error = start(words, environment ? environment : environ, ends[1], guardian, &child);
   close(ends[1]);
-  if (!error) return attend(source, words[0], child, ends[0], output, out_exit);
+  if (!error) return attend(source, words[0], guardian, child, ends[0], output, out_exit);
   close(ends[0]);
+  dismiss(guardian);
   return cannot_run(words[0], error);
 }
 
-/* In the child: a process group of its own, and signals that end it as if nobody had looked at them before. */
-static void become_child(int output)
+/* In the child: its process group, and signals that end it as if nobody had looked at them before. */
+static void become_child(int output, pid_t group)
 {
   static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGINT, SIGTERM, SIGALRM, SIGPIPE};
-  setpgid(0, 0);
+  setpgid(0, group);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) signal(numbers[i], SIG_DFL);
   int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
@@ -213,18 +224,24 @@ ccw_status ccw_child_run(const ccw_source *source, int (*function)(void *context
     ccw_text *output, int *out_exit)
 {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return cannot_run(what, errno);
+  pid_t guardian = guard();
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    int error = errno;
+    dismiss(guardian);
+    return cannot_run(what, error);
+  }
   pid_t child = fork();
   if (child == 0) {
-    become_child(ends[1]);
+    become_child(ends[1], guardian);
     _exit(function(context));
   }
   int error = errno;
   close(ends[1]);
   if (child > 0) {
-    setpgid(child, child); /* whoever is first: it is to be done before the child is killed */
-    return attend(source, what, child, ends[0], output, out_exit);
+    setpgid(child, guardian ? guardian : child); /* whoever is first: it is to be done before the child is killed */
+    return attend(source, what, guardian, child, ends[0], output, out_exit);
   }
   close(ends[0]);
+  dismiss(guardian);
   return cannot_run(what, error);
 }
