@@ -422,7 +422,7 @@ describe("ccw lesson", function()
     end
     assert.equal("ccw: there is no lesson 17; there are 1 to 16; ccw lesson lists them\n", (run "lesson 17"))
     assert.equal("ccw: no lesson is called 'pattern'; near: patterns; ccw lesson lists them\n", (run "lesson pattern"))
-    assert.equal("ccw: cannot read nowhere.lua: No such file or directory\n", (run "lesson nowhere.lua"))
+    assert.equal("ccw: cannot read 'nowhere.lua': No such file or directory\n", (run "lesson nowhere.lua"))
     assert.equal(2, select(3, os.execute(("'%s' lesson 17 2>&1"):format(support.program) .. " >/dev/null")))
   end)
 

@@ -3,6 +3,7 @@ local core = require "ccw.core"
 local errors = require "ccw.errors"
 local compile = require "ccw.compile"
 local kernel_source = require "ccw.kernel_source"
+local text_file = require "ccw.text_file"
 
 local M = {}
 local misuse_of_kernel, misuse_of_launch = errors.misuse_of "kernel", errors.misuse_of "launch"
@@ -63,14 +64,6 @@ local function merge(told, read)
   return told
 end
 
-local function read_file(path)
-  local file, why = io.open(path, "rb")
-  local source = file and file:read "a"
-  if file then file:close() end
-  if not source then errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why or "it is no file")) end
-  return source
-end
-
 local option_types = {
   source = "string", file = "string", name = "string", device = "any", architecture = "string", flags = "table",
   time_limit = "number",
@@ -126,7 +119,7 @@ end
 function M.kernel(options)
   local device = check(options)
   local language, architecture = target_of(device, options.architecture)
-  local source = options.source or read_file(options.file)
+  local source = options.source or text_file.read(options.file)
   local label = options.file or "kernel.cu"
   local list, hides, includes_files = kernel_source.kernels(source)
   local expression, known, arguments = kernel_source.resolve(label, options.name, list, hides)

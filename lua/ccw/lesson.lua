@@ -1,6 +1,7 @@
 --- ccw lesson: the guide of custom calls, taught at the prompt.
 local errors = require "ccw.errors"
 local file = require "ccw.lesson.file"
+local text_file = require "ccw.text_file"
 local fit = require "ccw.usage"
 
 local M = {}
@@ -15,16 +16,8 @@ function M.lessons()
   return list
 end
 
-local function read_text(path)
-  local opened, why = io.open(path, "rb")
-  local text = opened and opened:read "a"
-  if opened then opened:close() end
-  if not text then errors.raise("NOT_FOUND", ("cannot read %s"):format(why or path .. ": it is no file")) end
-  return (text:gsub("^\xEF\xBB\xBF", "")) -- which some editors put in front of UTF-8
-end
-
 --- read(path) -> lesson. A lesson of a file.
-function M.read(path) return file.read(path, read_text(path)) end
+function M.read(path) return file.read(path, text_file.read(path)) end
 
 --- A lesson by what people call it: a number, a name, or a file.
 local function find(which)
@@ -36,7 +29,7 @@ end
 
 --- What --check is for: a lesson, which is checked, or answers to one, which are graded.
 local function check(path, which)
-  local grader, text = require "ccw.lesson.grader", read_text(path)
+  local grader, text = require "ccw.lesson.grader", text_file.read(path)
   if file.is_lesson(text:match "^[^\n]*") then return grader.check(file.read(path, text)) end
   which = which or text:match "^%-%- Answers to ccw lesson ([^\n:]+)"
   if not which then

@@ -68,6 +68,16 @@ static bool wait_for(pid_t child, int pipe, double deadline, ccw_text *output, i
   return true;
 }
 
+void push_end(lua_State *L, bool in_time, int how)
+{
+  if (!in_time)
+    lua_pushliteral(L, "timeout");
+  else if (WIFSIGNALED(how))
+    lua_pushfstring(L, "signal %d", WTERMSIG(how));
+  else
+    lua_pushfstring(L, "exit %d", WEXITSTATUS(how));
+}
+
 /* run(argv, seconds) -> output, end. Runs a program, gives what it printed, and kills it after that time. The end is "exit
  * 0", "signal 11", "timeout". */
 static int run(lua_State *L)
@@ -95,12 +105,7 @@ static int run(lua_State *L)
   owner_take_back(o, depth);
   close(pipe);
   push_text(L, &output);
-  if (!in_time)
-    lua_pushliteral(L, "timeout");
-  else if (WIFSIGNALED(how))
-    lua_pushfstring(L, "signal %d", WTERMSIG(how));
-  else
-    lua_pushfstring(L, "exit %d", WEXITSTATUS(how));
+  push_end(L, in_time, how);
   return 2;
 }
 

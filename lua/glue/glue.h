@@ -184,6 +184,9 @@ lua_State *running_in_lua(void);
 /* What this process was said to be about to run, NULL for nothing. A signal handler may ask. */
 const char *watched(void);
 
+/* Pushes how a child ended: "timeout" where that was not in time, else "signal N" or "exit N" of what waitpid said. */
+void push_end(lua_State *L, bool in_time, int how);
+
 /* Whether this process is a child that answers questions, whose end its parent tells of. */
 bool is_worker(void);
 

@@ -190,12 +190,7 @@ static int worker_ask(lua_State *L)
   }
   int how = end(w, state == TOO_LATE);
   lua_pushnil(L);
-  if (state == TOO_LATE)
-    lua_pushliteral(L, "timeout");
-  else if (WIFSIGNALED(how))
-    lua_pushfstring(L, "signal %d", WTERMSIG(how));
-  else
-    lua_pushfstring(L, "exit %d", WEXITSTATUS(how));
+  push_end(L, state != TOO_LATE, how);
   return 2;
 }
 

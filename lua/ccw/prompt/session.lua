@@ -4,6 +4,7 @@ local ccw = require "ccw"
 local errors = require "ccw.errors"
 local help = require "ccw.help"
 local show = require "ccw.show"
+local text_file = require "ccw.text_file"
 local chunks = require "ccw.prompt.chunk"
 local commands = require "ccw.prompt.commands"
 local completion = require "ccw.prompt.completion"
@@ -146,13 +147,7 @@ end
 
 --- session:load(path). Runs a file as if it had been typed: what it declares local at its top level stays. Raises what is wrong with it.
 function Session:load(path)
-  local file, why = io.open(path, "rb")
-  local source = file and file:read "a"
-  if file then file:close() end
-  if not source then
-    errors.raise("NOT_FOUND", ("cannot read '%s': %s"):format(path, why and why:sub(#path + 3) or "it is no file"))
-  end
-  local chunk, message = self:compile(source:gsub("^\xEF\xBB\xBF", ""):gsub("^#[^\n]*", ""), "@" .. path)
+  local chunk, message = self:compile(text_file.read(path):gsub("^#[^\n]*", ""), "@" .. path)
   if not chunk then error(message, 0) end
   chunk()
 end

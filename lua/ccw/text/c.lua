@@ -1,6 +1,7 @@
 --- A call as a program in C that makes it.
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local sorted = require "ccw.text.attribute".sorted
 local contents = require "ccw.text.contents"
 
 local M = {}
@@ -96,7 +97,7 @@ end
 --- Adds a function that makes a dictionary, behind those of the dictionaries in it, and gives its name.
 function add_dictionary(dictionary, functions)
   local lines, has_inner = {}, false
-  for i, name in ipairs(contents.names(dictionary)) do
+  for i, name in ipairs(sorted(dictionary)) do
     lines[i] = attribute(name, dictionary[name], functions)
     has_inner = has_inner or type(dictionary[name]) == "table"
   end

@@ -67,14 +67,6 @@ function M.attributes(description)
   return values
 end
 
---- names(dictionary) -> list. Its names, sorted by byte.
-function M.names(dictionary)
-  local names = {}
-  for name in pairs(dictionary) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 --- layouts(list) -> list or nil. Those of arrays, from the slowest dim to the fastest, {0, 1} being row-major; nil where all are.
 -- UNIMPLEMENTED: one with tiles.
 function M.layouts(list)

@@ -2,6 +2,7 @@
 local core = require "ccw.core"
 local errors = require "ccw.errors"
 local array = require "ccw.array"
+local sorted = require "ccw.text.attribute".sorted
 local contents = require "ccw.text.contents"
 
 local M = {}
@@ -116,7 +117,7 @@ end
 
 function dictionary(attributes)
   local items = {}
-  for i, name in ipairs(contents.names(attributes)) do
+  for i, name in ipairs(sorted(attributes)) do
     items[i] = ("%s: %s"):format(quote_name(name, "attribute"), value_text(attributes[name], true))
   end
   return ("{%s}"):format(table.concat(items, ", "))
@@ -125,7 +126,7 @@ end
 --- Keyword arguments, behind those that stand there already; names that no keyword can be come in a dictionary.
 local function add_keywords(attributes, list)
   local odd = {}
-  for _, name in ipairs(contents.names(attributes)) do
+  for _, name in ipairs(sorted(attributes)) do
     local value = value_text(attributes[name], false)
     if name == "ctx" then unable "an attribute 'ctx': its own function has a parameter of that name" end
     if name:find "^[%a_][%w_]*$" and not taken[name] then

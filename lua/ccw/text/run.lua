@@ -2,6 +2,7 @@
 local ccw = require "ccw"
 local core = require "ccw.core"
 local errors = require "ccw.errors"
+local sorted = require "ccw.text.attribute".sorted
 local contents = require "ccw.text.contents"
 local join = require "ccw.text.join"
 local fit = require "ccw.usage"
@@ -111,7 +112,7 @@ local function read_file(text, type, name)
   if exists(text) then path, wanted = nil, nil end
   local found = ccw.read(path or text, { dtype = type.dtype, name = wanted })
   if core.kind(found) == "buffer" then return found end
-  local names = contents.names(found)
+  local names = sorted(found)
   local array = found[#names == 1 and names[1] or name]
   if array then return array end
   errors.raise("NOT_FOUND", ("%s has no array '%s'; it has %s"):format(text, name, #names > 0 and table.concat(names, ", ") or "none"))
