@@ -52,17 +52,16 @@ local MOST_NESTED = 64 --- lists of types in each other: more is one that holds 
 
 --- Types of operands and results that a person has changed, as texts: core's own types, "(f32[2], s32[])", lists of those.
 local function type_text(value, what, fail, level)
-  if core.kind(value) == "type" then return tostring(value) end
-  if type(value) == "table" then
-    local all = {}
-    if level == MOST_NESTED then fail(1, "%s: more than %d lists in each other", what, MOST_NESTED) end
-    for i = 1, length_of(value, what, fail) do all[i] = type_text(value[i], what, fail, (level or 0) + 1) end
-    return need "types".tuple(all)
+  if type(value) == "string" then -- as it mostly is
+    local text, why = need "types".canonical(value)
+    return text or fail(1, "%s: expected a type, got %s: %s", what, core.quote(value), why)
   end
-  if type(value) ~= "string" then fail(1, "%s: expected a type, got %s", what, core.kind(value) or type(value)) end
-  local text, why = need "types".canonical(value)
-  if not text then fail(1, "%s: expected a type, got %s: %s", what, core.quote(value), why) end
-  return text
+  if core.kind(value) == "type" then return tostring(value) end
+  if type(value) ~= "table" then fail(1, "%s: expected a type, got %s", what, core.kind(value) or type(value)) end
+  if level == MOST_NESTED then fail(1, "%s: more than %d lists in each other", what, MOST_NESTED) end
+  local all = {}
+  for i = 1, length_of(value, what, fail) do all[i] = type_text(value[i], what, fail, (level or 0) + 1) end
+  return need "types".tuple(all)
 end
 
 --- Raises misuse for layouts that are no orders of the dims of these arrays.
